@@ -25,20 +25,24 @@ struct Command {
 };
 
 constexpr std::array<Command, 11> kCommands = {{
-    {"profile", "one configuration: peaks, breakdown, theory, snapshot", run_profile_command},
-    {"sweep", "a grid of configurations, one process per cell, resumable", run_sweep_command},
-    {"table", "tables from saved Records", run_table_command},
-    {"theory", "every tensor a configuration keeps, derived and not run", run_theory_command},
-    {"fit", "what fits a card, and what to change: each answer proved by running it",
-     run_fit_command},
-    {"dryrun", "any program that uses CUDA through PyTorch, on a card you do not have",
+    {"profile", "measure one configuration: peaks, breakdown, theory, snapshot",
+     run_profile_command},
+    {"sweep", "measure a grid of configurations, one process per cell, resumable",
+     run_sweep_command},
+    {"table", "print tables from saved Records", run_table_command},
+    {"theory", "compute every tensor a configuration keeps, without running it",
+     run_theory_command},
+    {"fit", "find settings that fit a card, each answer proved by running it", run_fit_command},
+    {"dryrun", "run any program that uses CUDA through PyTorch on a card you do not have",
      run_dryrun_command},
-    {"ppo", "iterations of PPO, measured phase by phase beside what is computed", run_ppo_command},
-    {"rlhf", "memory of an RLHF iteration by phase, computed; what makes it fit", run_rlhf_command},
-    {"budget", "what an inference engine (vLLM) makes of a card and leaves for training",
+    {"ppo", "measure PPO iterations phase by phase and compare with computed memory",
+     run_ppo_command},
+    {"rlhf", "compute the memory of an RLHF iteration by phase; find a set-up that fits",
+     run_rlhf_command},
+    {"budget", "compute the memory of an inference engine (vLLM) and the rest for training",
      run_budget_command},
     {"snapshot", "read memory_viz snapshots: top, validate, diff", run_snapshot_command},
-    {"cards", "the cards that are known: memory, bandwidth, peak rates", run_cards_command},
+    {"cards", "list the known cards: memory, bandwidth, peak rates", run_cards_command},
 }};
 
 // Versions at build time: libtorch is not loaded for it.
@@ -50,7 +54,7 @@ std::string version() {
 std::string help() {
   std::string text =
       "headroom: how long a transformer's step takes, how much memory it needs and where it "
-      "goes.\n\nheadroom COMMAND [flags]; headroom COMMAND --help, headroom help "
+      "goes.\n\nUsage: headroom COMMAND [flags]\nHelp: headroom COMMAND --help, or headroom help "
       "COMMAND\n\nCommands\n";
   for (const Command& command : kCommands) {
     const std::string name = command.name;

@@ -156,24 +156,25 @@ std::string bench_help() {
     const std::string choices = join(field.choices, "|");
     row(field.flag(), field.help + (choices.empty() ? "" : ": " + choices));
   }
-  row("--host-memory", "refuse CPU tensors beyond this, 20GiB for one; 0 = never");
-  row("", "(default 90 % of what is available, containers counted)");
-  row("--peak-flops", "FLOP/s that MFU is measured against, 989.4e12 for one");
-  row("", "(default: what headroom cards says, none for processors)");
+  row("--host-memory", "limit of CPU tensor memory, for example 20GiB; 0 = no limit");
+  row("", "(default 90 % of the available memory, container limits included)");
+  row("--peak-flops", "peak FLOP/s for MFU, for example 989.4e12");
+  row("", "(default: the peak in headroom cards, none for CPUs)");
   return text +
          "\nDefaults: sizes small (with a card: the six of the assignment), contexts 128,256,512,\n"
          "modes forward,training, precisions fp32,bf16; 1 warm-up step, then 3 steps (10 on a\n"
-         "card), or as many as --benchmark_min_time asks for. Time: CUDA events around the step "
+         "card), or as many as --benchmark_min_time requires. Time: CUDA events around the step "
          "on\n"
-         "a card, the host's clock else. Counters: tokens/s; FLOP/s; MFU; peak_allocated_bytes of\n"
-         "the timed steps (the console's k, M, G of it are 1024-based).\n"
+         "a card, otherwise the host's clock. Counters: tokens/s; FLOP/s; MFU; "
+         "peak_allocated_bytes of\n"
+         "the timed steps (the console shows it with 1024-based k, M, G).\n"
          "  FLOPs = " +
          std::string(kFlopsFormula) + "\n  MFU = " + kMfuFormula +
          "\n\n"
-         "A cell that does not fit has error_message \"oom: ...\" and the rest still runs. All "
+         "A cell that does not fit has error_message \"oom: ...\" and the others still run. All "
          "cells\n"
-         "share this process; for long or risky grids use headroom sweep: one process a cell,\n"
-         "every Record on disk as it ends. --benchmark_out is written whole, at the end.\n\n"
+         "share this process; for long or risky grids use headroom sweep: one process per cell,\n"
+         "each Record saved as its cell ends. --benchmark_out is written whole, at the end.\n\n"
          "Exit codes: 0 ok; 2 usage, or a filter that matches nothing; 3 some cells failed;\n"
          "  4 all cells failed; 5 environment (no such device, not writable).\n\n";
 }

@@ -25,31 +25,32 @@ std::vector<std::string> weight_types() {
 
 CommandLine budget_command_line() {
   constexpr const char* kEngine = "Engine";
-  constexpr const char* kLog = "From a log of your own, in place of ours";
+  constexpr const char* kLog = "Values from your own log, instead of the built-in ones";
   std::vector<Flag> flags = model_flags("shape", kUsualSize, "Model");
   for (const Flag& flag : card_flags("Machine")) flags.push_back(flag);
   const std::vector<Flag> more = {
       {"tp", "N", "tensor-parallel GPUs (default 1)", "Machine"},
-      {"gpu-memory-utilization", "X", "the engine's share, above 0, at most 1 (default 0.9)",
+      {"gpu-memory-utilization", "X",
+       "engine's share of the memory, above 0, at most 1 (default 0.9)", kEngine},
+      {"max-model-len", "N", "tokens per sequence (default the model's context, else 4096)",
        kEngine},
-      {"max-model-len", "N", "tokens of a sequence (default the model's context, else 4096)",
-       kEngine},
-      {"max-num-seqs", "N", "sequences at once (default 256; vLLM itself: 1024 on cards of 70 GiB)",
-       kEngine},
-      {"max-num-batched-tokens", "N", "tokens of one pass (default 8192)", kEngine},
-      {"block-size", "N", "tokens of a cache block (default 16)", kEngine},
+      {"max-num-seqs", "N",
+       "concurrent sequences (default 256; vLLM itself: 1024 on cards of 70 GiB)", kEngine},
+      {"max-num-batched-tokens", "N", "tokens per forward pass (default 8192)", kEngine},
+      {"block-size", "N", "tokens per cache block (default 16)", kEngine},
       {"dtype", "WORD",
-       "weights and activations: " + join(weight_types()) + " (default " +
+       "type of weights and activations: " + join(weight_types()) + " (default " +
            to_string(EngineSpec{}.dtype) + ")",
        kEngine},
-      {"kv-dtype", "WORD", "cache: " + join(choices_of<ElementType>()) + " (default the weights')",
+      {"kv-dtype", "WORD",
+       "type of the cache: " + join(choices_of<ElementType>()) + " (default the weights')",
        kEngine},
       {"tied-embeddings", "",
-       "the output head is the token table (Llama 3.2 1B and 3B, Qwen2.5 up to 3B)", kEngine},
-      {"enforce-eager", "", "no CUDA graphs", kEngine},
-      {"graphs-inside", "", "CUDA graphs come off the share, as in vLLM 0.21 and later", kEngine},
-      {"kv-cache-memory", "SIZE", "the cache's size itself (vLLM's kv-cache-memory-bytes)",
+       "output head shares the token embedding (Llama 3.2 1B and 3B, Qwen2.5 up to 3B)", kEngine},
+      {"enforce-eager", "", "use no CUDA graphs", kEngine},
+      {"graphs-inside", "", "CUDA graphs are part of the share, as in vLLM 0.21 and later",
        kEngine},
+      {"kv-cache-memory", "SIZE", "size of the cache (vLLM's kv-cache-memory-bytes)", kEngine},
       {"weight-memory", "SIZE", "\"weights memory\" or \"model weights take\"", kLog},
       {"activation-memory", "SIZE", "\"torch peak memory increase\"", kLog},
       {"non-torch-memory", "SIZE", "\"non-torch forward increase memory\"", kLog},
@@ -58,8 +59,8 @@ CommandLine budget_command_line() {
   flags.insert(flags.end(), more.begin(), more.end());
   return {
       "budget --model-size NAME [flags]",
-      "What an inference engine (vLLM's rules) makes of a card: key/value cache, sequences, and\n"
-      "what it leaves for training.",
+      "Computes how an inference engine (by vLLM's rules) uses the memory of a card: key/value\n"
+      "cache, sequences, and the memory left for training.",
       flags};
 }
 

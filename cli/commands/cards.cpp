@@ -21,10 +21,10 @@ namespace {
 CommandLine cards_command_line() {
   return {
       "cards [NAME...] [flags]",
-      "Prints the cards headroom knows: memory as the driver reports it, bandwidth, the link to\n"
-      "the host, dense peak rates and what a CUDA context takes. A file named by the environment\n"
-      "variable HEADROOM_CARDS changes cards or adds some; it has the format of --format json.",
-      {{"format", "WORD", "table, csv, md; json has every figure with its source (default table)",
+      "Prints the known cards: memory as the driver reports it, bandwidth, the link to the host,\n"
+      "dense peak rates and the memory of a CUDA context. The environment variable\n"
+      "HEADROOM_CARDS names a file in the format of --format json that changes or adds cards.",
+      {{"format", "WORD", "table, csv, md; json gives the source of every figure (default table)",
         "Output"}},
       true};
 }

@@ -40,50 +40,50 @@ constexpr int kSignalExit = 128;  // as in a shell
 CommandLine dryrun_command_line() {
   return {
       "dryrun --card NAME [flags] -- PROGRAM [ARGUMENTS]",
-      "Runs a program that uses CUDA through PyTorch or libtorch on cards that are not there:\n"
-      "its own code, allocator and kernel launches; no values (all zeros) and no times. Its\n"
-      "output and exit code are its own (128 + N when signal N ended it); what memory it took is\n"
+      "Runs a program that uses CUDA through PyTorch or libtorch on virtual cards: with its own\n"
+      "code, allocator and kernel launches, but without values (all zeros) and times. Output and\n"
+      "exit code are the program's (128 + N if signal N ended it); the memory that it used is\n"
       "printed on stderr when it ends.",
-      {{"card", "NAME", "the card: headroom cards lists them", "Card"},
-       {"count", "N", "how many of it (default 1)", "Card"},
-       {"gpus", "N", "the same as --count", "Card"},
+      {{"card", "NAME", "card name, as in headroom cards", "Card"},
+       {"count", "N", "number of cards (default 1)", "Card"},
+       {"gpus", "N", "same as --count", "Card"},
        {"world-size", "N",
-        "the program is one rank of a job of N, started without a launcher; with --rank", "Ranks"},
+        "run the program as one rank of a job of N, without a launcher; with --rank", "Ranks"},
        {.name = "rank",
         .value = "LIST",
-        .help = "ranks that run, each alone: 0,63 or 0-7; the others echo what these send (default "
-                "0);\n"
-                "--gpus is how many cards a node has then (default 8, or N)",
+        .help =
+            "ranks to run, each alone: 0,63 or 0-7; the others echo their messages (default 0);\n"
+            "--gpus is then the number of cards per node (default 8, or N)",
         .group = "Ranks",
         .example = "--world-size 64 --rank 0,63"},
        {.name = "ranks",
         .value = "WORD",
-        .help = "distinct: those that differ run, each alone, and the report says for which ranks "
-                "each\n"
-                "stands",
+        .help =
+            "distinct: run one rank of each kind, each alone; the report says which ranks each\n"
+            "stands for",
         .group = "Ranks",
         .example = "--world-size 64 --ranks distinct"},
-       {"bytes", "SIZE", "its memory instead of the real one: 40GiB, or unlimited", "Card"},
-       {"alloc-conf", "TEXT", "PYTORCH_CUDA_ALLOC_CONF of the program", "Card"},
+       {"bytes", "SIZE", "card memory instead of the real size: 40GiB, or unlimited", "Card"},
+       {"alloc-conf", "TEXT", "PYTORCH_CUDA_ALLOC_CONF for the program", "Card"},
        {"events", "WORD",
-        "when work on the card is done: done, at once (the default); late, when the host waits\n"
-        "for it; both, one run after the other: least and most of what timing decides",
+        "when work on the card ends: done, at once (the default); late, when the host waits\n"
+        "for it; both, one run of each, for the least and most memory that timing can cause",
         "Card"},
        {"skip-host-init", "",
-        "large weights that it initializes on the host are not drawn: saves their memory and\n"
-        "time, and their values are worth nothing on a virtual card (Python programs)",
+        "do not draw large weights that the program initializes on the host; this saves\n"
+        "memory and time, and a virtual card has no use for their values (Python programs)",
         "Program"},
        {"value", "FILE:LINE=N",
-        "what is read of the card at that line of a Python program, instead of zero; may be\n"
-        "given several times; 0*99,1: 99 times 0, then 1; (0,1,2)*: 0, 1, 2 again and again",
+        "value that this line of a Python program reads from the card, instead of zero; may be\n"
+        "given several times; 0*99,1: 99 times 0, then 1; (0,1,2)*: 0, 1, 2 repeatedly",
         "Values"},
-       {"value-file", "FILE", "such answers, FILE:LINE=N one a line; # begins a comment", "Values",
-        FileUse::kRead},
+       {"value-file", "FILE", "file of such values, one FILE:LINE=N per line; # begins a comment",
+        "Values", FileUse::kRead},
        {"snapshot", "FILE",
         "memory_viz snapshot at the end or where memory ran out (Python programs);\n"
-        "with several processes FILE.<pid> each, before the extension",
+        "with several processes one file each, with .<pid> before the extension",
         "Output", FileUse::kWritten},
-       {"json", "FILE", "everything that was counted, as JSON", "Output", FileUse::kWritten}},
+       {"json", "FILE", "file for all counts, as JSON", "Output", FileUse::kWritten}},
       true};
 }
 

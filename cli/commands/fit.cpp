@@ -32,12 +32,11 @@ constexpr size_t kKindsOfWorkers = 4;
 CommandLine fit_command_line() {
   return {
       "fit --card CARD --model-size NAME [flags]",
-      "What fits a card, and what to change: the largest batch or context with each set of\n"
-      "memory techniques, the cheapest sets for a batch and context, or the smallest card of\n"
-      "a list; with --gpus the meshes of several. Theory proposes, the virtual card disposes: "
-      "every answer was run, and one step\n"
-      "beyond it was run and does not fit. With --vary and a program behind -- the largest value\n"
-      "with which that program runs.",
+      "Finds settings that fit a card: the largest batch or context with each set of memory\n"
+      "techniques, the cheapest sets for a batch and context, or the smallest card of a list;\n"
+      "with --gpus the meshes of several cards. Theory proposes the answers and a virtual card\n"
+      "tests them: every answer was run, and one step beyond it was run and does not fit. With\n"
+      "--vary and a program after -- it finds the largest value with which the program runs.",
       fit_flags(), true};
 }
 

@@ -25,17 +25,17 @@
 namespace headroom {
 namespace {
 
-constexpr const char* kFit = "What is asked";
+constexpr const char* kFit = "Search";
 constexpr const char* kWorkload = "workload";
 
 std::vector<Flag> fit_ppo_flags() {
   std::vector<Flag> flags = {
-      {kWorkload, "WORD", "step: what headroom fit --help says; ppo: an iteration", kFit},
-      {"card", "CARD", "the card: headroom cards lists them", kFit},
-      {"bytes", "SIZE", "its memory instead of the real one, 20GiB for one", kFit},
-      {"cost-order", "WORD,...", "techniques, dearest first; they change places among themselves",
+      {kWorkload, "WORD", "step (see headroom fit --help), or ppo for a PPO iteration", kFit},
+      {"card", "CARD", "card name, as in headroom cards", kFit},
+      {"bytes", "SIZE", "card memory instead of the real size, for example 20GiB", kFit},
+      {"cost-order", "WORD,...", "techniques, most expensive first; all others keep their places",
        kFit},
-      {"forbid", "WORD,...", "all but these", kFit}};
+      {"forbid", "WORD,...", "use all techniques but these", kFit}};
   for (Flag& flag : ppo_flags()) {
     const bool is_set_here = is_one_of(flag.name, {"device", "snapshot", "stacks", "max-entries"});
     if (!is_set_here) flags.push_back(std::move(flag));
@@ -46,12 +46,11 @@ std::vector<Flag> fit_ppo_flags() {
 }
 
 CommandLine fit_ppo_command_line() {
-  return {
-      "fit --workload ppo --card CARD --model-size NAME [flags]",
-      "The cheapest set of memory techniques with which an iteration of PPO runs on a card.\n"
-      "Theory proposes, the virtual card disposes: the answer was run, and so was the smallest\n"
-      "of the cheaper sets, which does not fit. What is typed is kept as it is.",
-      fit_ppo_flags()};
+  return {"fit --workload ppo --card CARD --model-size NAME [flags]",
+          "Finds the cheapest set of memory techniques with which a PPO iteration runs on a card.\n"
+          "Theory proposes the answer and a virtual card tests it: the answer was run, and so was\n"
+          "the smallest of the cheaper sets, which does not fit. Typed settings are not changed.",
+          fit_ppo_flags()};
 }
 
 std::vector<RunTechnique> techniques_from(const Arguments& arguments, const PpoRun& base) {

@@ -31,11 +31,12 @@ std::vector<Flag> all_flags() {
 }
 
 CommandLine ppo_command_line() {
-  return {"ppo --model-size NAME [flags]",
-          "Runs iterations of PPO in a process of their own: generation with a cache, scoring,\n"
-          "training of actor and critic. Prints what each phase needs, role by role, beside what\n"
-          "is computed of it; on the CPU also scores. --batch-size: sequences of one.",
-          all_flags()};
+  return {
+      "ppo --model-size NAME [flags]",
+      "Runs PPO iterations in a separate process: generation with a cache, scoring, training\n"
+      "of actor and critic. Prints the memory of each phase, role by role, beside the computed\n"
+      "memory; on the CPU also scores. --batch-size is the number of sequences per iteration.",
+      all_flags()};
 }
 
 using Computed = std::optional<ComputedIteration>;

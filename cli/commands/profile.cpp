@@ -30,13 +30,14 @@ CommandLine profile_command_line() {
   flags.push_back(rank_flag());
   flags.push_back(disk_rate_flag());
   flags.push_back({"watch", "",
-                   "live bytes after each measured step and what grows in them; on a virtual card "
-                   "also which --alloc-conf reserves less (in tables, not in json)",
+                   "live bytes after each measured step and the allocations that grow; on a\n"
+                   "virtual card also which --alloc-conf reserves less (in tables, not in json)",
                    to_string(FieldGroup::kMeasurement)});
   flags.push_back({"format", "WORD", "table, csv, md; json or jsonl: the Record itself", "Other"});
   return {"profile --model-size NAME [flags]",
-          "Runs one configuration in a process of its own and prints its memory: peaks, peak per\n"
-          "phase, what is live at the peak, what backward keeps, theory beside it, step times.",
+          "Runs one configuration in a separate process and prints its memory: peaks, peak per\n"
+          "phase, allocations live at the peak and tensors saved for backward, beside the theory;\n"
+          "and step times.",
           flags};
 }
 

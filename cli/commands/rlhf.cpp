@@ -23,9 +23,9 @@ namespace {
 
 CommandLine rlhf_command_line() {
   return {"rlhf [flags]",
-          "Computes what one RLHF iteration needs per GPU: actor, critic, reward and reference\n"
-          "model through generation, scoring and training; what moves between the phases, and\n"
-          "which set-up fits. Nothing is run.",
+          "Computes the memory of one RLHF iteration per GPU without running it: actor, critic,\n"
+          "reward and reference model in generation, scoring and training, the data that moves\n"
+          "between the phases, and which set-up fits.",
           rlhf_flags()};
 }
 

@@ -28,15 +28,15 @@ constexpr const char* kHelp =
   headroom snapshot top FILE [--limit 10] [--order total|each] [--format table|csv|md|json]
       the largest allocations live at the peak: size, share, phase, stack
   headroom snapshot validate FILE...
-      replay each file as the viewer does and say why it would not open
+      replay each file like the viewer and print why it would not open
   headroom snapshot diff A B [--format table|csv|md|json]
-      whether the allocator did the same in both: events by (action, size), segments, bytes
+      compare the allocations of both: events by (action, size), segments, bytes
 
-  --limit N       rows; 0 = all (default 10)
-  --order NAME    rows by all their bytes (total) or by one allocation's (each) (default total)
+  --limit N       number of rows; 0 = all (default 10)
+  --order NAME    sort rows by total bytes (total) or bytes per allocation (each) (default total)
   --format NAME   table, csv, md or json (default table)
 
-Exit codes: 0 ok, 2 usage, 3 a file does not open or (diff) they differ, 5 the output cannot be written.
+Exit codes: 0 ok, 2 usage, 3 a file does not open or (diff) files differ, 5 the output cannot be written.
 )";
 
 TopOrder order_from(const Arguments& arguments) {

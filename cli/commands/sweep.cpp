@@ -27,38 +27,37 @@ CommandLine sweep_command_line() {
   const auto limits = limit_flags();
   flags.insert(flags.end(), limits.begin(), limits.end());
   const std::vector<Flag> own = {
-      {"records", "FILE", "JSONL, one Record per cell, appended as each cell ends", "Results",
-       FileUse::kWritten},
-      {"snapshot-dir", "DIR", "each cell writes <its name>_snapshot.pickle there", "Results"},
-      {"no-resume", "", "run again what --records already holds", "Results"},
+      {"records", "FILE", "JSONL file; one Record per cell is appended when the cell ends",
+       "Results", FileUse::kWritten},
+      {"snapshot-dir", "DIR", "directory where each cell writes <its name>_snapshot.pickle",
+       "Results"},
+      {"no-resume", "", "rerun cells that --records already holds", "Results"},
       {"jobs", "N",
-       "cells at once (0 = one per core on virtual cards, one per real card,\none on the CPU, "
-       "whose "
-       "times need it alone)",
+       "cells run at once (0 = one per core on virtual cards, one per real card,\none on the CPU, "
+       "where others would disturb its times)",
        "Limits"},
       {.name = "shard",
        .value = "K/N",
-       .help = "the K-th of N parts of the grid: every N-th cell",
+       .help = "run only part K of N of the grid: every N-th cell",
        .group = "Results",
        .example = "--shard 1/2"},
       {"fresh-processes", "",
-       "a process of its own for each cell on a virtual card too; the Records\nare the same, and "
-       "it "
+       "start a new process for each cell on a virtual card too; the Records are\nthe same, but it "
        "takes four times as long",
        "Limits"},
       {"one-process", "",
-       "all cells in one process, as a program that loops over them; what a\nprocess keeps (cuBLAS "
-       "workspaces) is part of later cells' memory",
+       "run all cells in one process, like a program that loops over them; memory\nthat a process "
+       "keeps (cuBLAS workspaces) counts in later cells",
        "Limits"},
-      {"format", "WORD", "table, csv, md; json (array) or jsonl: the Records", "Results"},
-      {"dry-run", "", "print the cells (their settings: --format csv, json), run nothing",
+      {"format", "WORD", "table, csv, md; json (array) or jsonl: the whole Records", "Results"},
+      {"dry-run", "", "print the cells (with --format csv or json their settings) and run nothing",
        "Results"}};
   flags.insert(flags.end(), own.begin(), own.end());
   return {
       "sweep --model-size NAME,... [flags]",
-      "Runs every combination of the given values, each as in a new process. A cell that fails is\n"
-      "a row with its reason, and the sweep goes on. Run again with the same --records, it\n"
-      "continues where it was stopped.",
+      "Runs every combination of the given values, each as in a new process. A failed cell gives\n"
+      "a row with its reason, and the sweep continues. Another sweep with the same --records\n"
+      "continues where the first one stopped.",
       flags};
 }
 

@@ -22,9 +22,9 @@ const std::vector<std::string> kKinds = {"peak-memory", "mixed-precision", "resi
 
 CommandLine table_command_line() {
   return {"table " + join(kKinds, "|") + " RECORDS.jsonl... [flags]",
-          "Prints tables from the Records that sweep --records or profile --format json saved.",
+          "Prints tables from Records saved by sweep --records or profile --format json.",
           {{"format", "WORD", "text, csv, md, json (default text)", "Output"},
-           {"output", "FILE", "write there, whole or not at all, instead of stdout", "Output",
+           {"output", "FILE", "file to write instead of stdout, completely or not at all", "Output",
             FileUse::kWritten}},
           true,
           1};

@@ -29,26 +29,26 @@ CommandLine theory_command_line() {
   for (Flag& flag : flags) {
     if (flag.name == "profile-type") {
       flag.help =
-          "step whose tensors are listed; totals are given for all four: forward, "
+          "kind of step whose tensors are listed; totals are of all four: forward, "
           "forward-grad, forward-backward, training (default training)";
     } else if (flag.name == "device") {
-      flag.help = "cpu: autocast's CPU list; anything else: its CUDA list (default auto)";
+      flag.help = "cpu: autocast's CPU op list; any other: its CUDA op list (default auto)";
     }
   }
   flags.push_back(disk_rate_flag());
   flags.push_back({.name = "rank",
                    .value = "N",
-                   .help = "rank of --mesh that is gone through (default 0)",
+                   .help = "rank of --mesh to compute (default 0)",
                    .group = "Output",
                    .example = kRankExample});
   flags.push_back({"format", "WORD", "text, csv, md, json (default text)", "Output"});
-  flags.push_back({"output", "FILE", "write there, whole or not at all, instead of stdout",
+  flags.push_back({"output", "FILE", "file to write instead of stdout, completely or not at all",
                    "Output", FileUse::kWritten});
   return {
       "theory --model-size NAME [flags]",
-      "Prints what a configuration needs, derived and not run: the residual-stream tensor,\n"
+      "Computes the memory of a configuration without running it: the residual-stream tensor,\n"
       "every tensor kept for backward with its derivation, states, totals per mode; with --mesh\n"
-      "the peak of one rank and what its collectives move.",
+      "the peak of one rank and the traffic of its collectives.",
       flags};
 }
 

@@ -9,10 +9,10 @@ namespace headroom {
 std::vector<Flag> card_flags(const std::string& group) {
   return {{.name = "gpu-memory",
            .value = "SIZE",
-           .help = "memory of one GPU, in GB unless it has a unit (default 80)",
+           .help = "memory of one GPU, in GB if no unit is given (default 80)",
            .group = group,
            .example = "--gpu-memory 80"},
-          {"card", "NAME", "a card of `headroom cards` in its place", group}};
+          {"card", "NAME", "card of `headroom cards`, instead of --gpu-memory", group}};
 }
 
 Card card_from(const Arguments& arguments) {

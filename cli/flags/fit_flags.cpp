@@ -13,7 +13,7 @@
 namespace headroom {
 namespace {
 
-constexpr const char* kFit = "What is asked";
+constexpr const char* kFit = "Search";
 constexpr const char* kOutput = "Output";
 constexpr const char* kSkipsExample =
     "headroom fit --card rtx4090 --skip-host-init --vary batch=1..256 -- python train.py "
@@ -84,12 +84,11 @@ std::vector<Flag> flags_of_cells() {
   for (Flag& flag : cell_flags()) {
     if (is_of_one_run(flag)) continue;
     if (flag.name == "profile-type") {
-      flag.help = "what one step does: " + join(choices_of<Mode>()) + " (default training)";
+      flag.help = "kind of step: " + join(choices_of<Mode>()) + " (default training)";
     } else if (flag.name == "batch-size") {
-      flag.help = "sequences per step; without it the largest is looked for";
+      flag.help = "sequences per step; without it fit finds the largest";
     } else if (flag.name == "context-length") {
-      flag.help =
-          "tokens per sequence; without it, beside a --batch-size, the largest is looked for";
+      flag.help = "tokens per sequence; without it, but with --batch-size, fit finds the largest";
     } else if (flag.name == "warmup-steps" || flag.name == "measure-steps") {
       flag.help = flag.help.substr(0, flag.help.find(" (default")) + " (default 2)";
     }
@@ -102,11 +101,11 @@ std::vector<Flag> flags_of_cells() {
 
 std::vector<Flag> fit_flags() {
   std::vector<Flag> flags = {
-      {"card", "CARD,...", "the card: headroom cards lists them; of several the smallest that does",
-       kFit},
-      {"bytes", "SIZE", "its memory instead of the real one, 20GiB for one", kFit},
+      {"card", "CARD,...",
+       "card name, as in headroom cards; of several names the smallest that fits", kFit},
+      {"bytes", "SIZE", "card memory instead of the real size, for example 20GiB", kFit},
       {"cost-order", "WORD,...",
-       "techniques, dearest first; they change places among themselves:\n" + join([] {
+       "techniques, most expensive first; all others keep their places:\n" + join([] {
          std::vector<std::string> words;
          for (const CostRow& row : cost_table()) {
            if (row.searched != TechniqueScope::kInPlans) words.emplace_back(row.word);
@@ -114,39 +113,36 @@ std::vector<Flag> fit_flags() {
          return words;
        }()),
        kFit},
-      {"allow", "WORD,...", "these techniques and no others", kFit},
-      {"forbid", "WORD,...", "all but these", kFit},
-      {"disk", "DIR", "states and weights may lie there too, as with --optimizer-offload nvme:DIR",
-       kFit},
+      {"allow", "WORD,...", "use only these techniques", kFit},
+      {"forbid", "WORD,...", "use all techniques but these", kFit},
+      {"disk", "DIR", "directory to which states and weights may be offloaded, as nvme:DIR", kFit},
       {"workload", "WORD",
-       "step, or ppo: the cheapest set-up of an iteration (fit --workload ppo --help) (default "
-       "step)",
-       kFit},
-      {"answers", "N", "at most so many sets, 1 to 10 (default 10; with --gpus 3)", kFit}};
+       "step, or ppo for a PPO iteration; see fit --workload ppo --help (default step)", kFit},
+      {"answers", "N", "maximum number of answers, 1 to 10 (default 10; with --gpus 3)", kFit}};
   for (Flag& flag : fit_mesh_flags(kFit)) flags.push_back(std::move(flag));
   for (Flag& flag : flags_of_cells()) flags.push_back(std::move(flag));
   flags.push_back(
       {.name = "vary",
        .value = "NAME=FROM..TO",
-       .help = "of the program behind --: bisect the largest value of {NAME} in its words",
-       .group = "A program of yours",
+       .help = "find by bisection the largest {NAME} with which the program after -- runs",
+       .group = "Your own program",
        .example = kVaryCommand});
   flags.push_back({.name = "skip-host-init",
-                   .help = "as dryrun has it",
-                   .group = "A program of yours",
+                   .help = "same as in headroom dryrun",
+                   .group = "Your own program",
                    .example = kSkipsExample});
   for (Flag& flag : limit_flags()) {
     if (flag.name == "host-memory") {
       flag.help =
-          "what runs may keep in the memory of a host, 64GiB for one, its ranks equal parts: sets\n"
-          "that keep more are out; 0 = no limit (default)";
+          "host memory that a run may use, for example 64GiB, in equal parts for its ranks;\n"
+          "sets that need more are excluded; 0 = no limit (default)";
     }
     flags.push_back(std::move(flag));
   }
-  flags.push_back({"records", "FILE", "JSONL: cells that ran, found again by the next search",
+  flags.push_back({"records", "FILE", "JSONL file of cells that ran; the next search reuses them",
                    kOutput, FileUse::kWritten});
   flags.push_back(
-      {"output", "FILE.svg", "peak against cost, as a drawing", kOutput, FileUse::kWritten});
+      {"output", "FILE.svg", "plot of peak memory against cost", kOutput, FileUse::kWritten});
   flags.push_back({"format", "WORD", "table, csv, md, json (default table)", kOutput});
   return flags;
 }

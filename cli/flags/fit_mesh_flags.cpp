@@ -32,12 +32,12 @@ void check_that_some_run(const RunSpec& base, const MeshQuestion& meshes) {
 
 std::vector<Flag> fit_mesh_flags(const char* group) {
   return {{"gpus", "N",
-           "so many of the card: each mesh of them that the step runs on is tried. --batch-size\n"
-           "is one replica's, the largest that of all replicas (default 1)",
+           "number of cards; each mesh of them that runs the step is tried. --batch-size\n"
+           "is per replica, the largest batch found is over all replicas (default 1)",
            group},
           {.name = "global-batch-size",
            .value = "N",
-           .help = "sequences per step of all replicas, beside --gpus",
+           .help = "sequences per step over all replicas, with --gpus",
            .group = group,
            .example = "--gpus 8 --global-batch-size 8"}};
 }

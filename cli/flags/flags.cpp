@@ -160,7 +160,7 @@ CommandLine::CommandLine(std::string usage, std::string summary, std::vector<Fla
       flags_(std::move(flags)),
       takes_positional_(takes_positional),
       first_file_(first_file) {
-  flags_.push_back({.name = "help", .help = "print this and exit", .group = "Other"});
+  flags_.push_back({.name = "help", .help = "print this help and exit", .group = "Other"});
   flags_ = by_group(std::move(flags_));
 }
 

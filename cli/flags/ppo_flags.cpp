@@ -128,8 +128,8 @@ std::vector<Flag> ppo_flags() {
                      .value = one.field->numeric()   ? "N"
                               : one.field->is_file() ? "FILE"
                                                      : "WORD",
-                     .help = one.field->flag() + " of the " + word_of(one.role),
-                     .group = "Of one role",
+                     .help = one.field->flag() + " for the " + word_of(one.role) + " model",
+                     .group = "Settings of one role",
                      .file = one.field->is_file() ? FileUse::kRead : FileUse::kNone,
                      .example = example_of_role(one),
                      .old_name = without_dashes(one.old_flag())});

@@ -48,8 +48,8 @@ Flag rank_flag() {
   return {.name = "rank",
           .value = "LIST",
           .help =
-              "ranks of --mesh that run, on a virtual card perhaps some, each alone,\n0,63 or "
-              "0-7 for one, or distinct, one of each kind (default all)",
+              "ranks of --mesh to run; on a virtual card also some of them, each alone:\n0,63 or "
+              "0-7 for example, or distinct, one of each kind (default all)",
           .group = to_string(FieldGroup::kMeasurement),
           .example = kRankExample};
 }

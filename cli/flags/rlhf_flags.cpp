@@ -18,7 +18,7 @@ constexpr const char* kUsualSize = "70b";
 constexpr const char* kModels = "Models";
 constexpr const char* kBatch = "Batch";
 constexpr const char* kMachine = "Machine and layout";
-constexpr const char* kRun = "How it is run";
+constexpr const char* kRun = "How it runs";
 
 std::optional<ModelConfig> other_model(const Arguments& arguments, const char* name,
                                        const ModelConfig& actor) {
@@ -98,7 +98,7 @@ void check_resident_reference(const RlhfSpec& spec) {
 const EnumWords<Formula>& words_of(Formula) {
   static const EnumWords<Formula> kWords = {
       {Formula::kExact, "exact", "theory's rows, tensor by tensor"},
-      {Formula::kClosedForm, "closed-form", "the guide's own formulas, with ours beside"}};
+      {Formula::kClosedForm, "closed-form", "the guide's formulas, compared with headroom's"}};
   return kWords;
 }
 
@@ -113,34 +113,35 @@ Formula formula_from(const Arguments& arguments) {
 std::vector<Flag> rlhf_flags() {
   const RlhfSpec defaults;
   std::vector<Flag> flags =
-      model_flags("the actor's shape, and the reference's", kUsualSize, kModels);
+      model_flags("shape of the actor and the reference model", kUsualSize, kModels);
   const std::vector<Flag> models_and_batch = {
-      {"critic-size", "WORD", "a named shape, or none (default the actor's)", kModels},
-      {"reward-size", "WORD", "a named shape, or none (default the actor's)", kModels},
+      {"critic-size", "WORD", "critic: a named shape, or none (default the actor's)", kModels},
+      {"reward-size", "WORD", "reward model: a named shape, or none (default the actor's)",
+       kModels},
       {"reference", "WORD",
        choices_with_default(defaults.setup.reference) +
            "; offload: " + meaning_of(Reference::kOffload),
        kModels},
-      {"batch-size", "N", "sequences of one data-parallel replica (default 4)", kBatch},
-      {"micro-batch-size", "N", "sequences of one scoring or training pass (default the batch)",
+      {"batch-size", "N", "sequences per data-parallel replica (default 4)", kBatch},
+      {"micro-batch-size", "N", "sequences per scoring or training pass (default the batch)",
        kBatch},
-      {"seq-len", "N", "tokens of prompt and response (default 2048)", kBatch},
-      {"prompt-len", "N", "of these: the prompt", kBatch},
-      {"response-len", "N", "of these: generated; 0 = nothing is (default half)", kBatch}};
+      {"seq-len", "N", "tokens of prompt and response together (default 2048)", kBatch},
+      {"prompt-len", "N", "prompt tokens, a part of --seq-len", kBatch},
+      {"response-len", "N",
+       "generated tokens, a part of --seq-len; 0 = no generation (default half)", kBatch}};
   const std::vector<Flag> more = {
-      {"num-gpus", "N", "all GPUs (default 8)", kMachine},
-      {"tp", "N", "tensor-parallel GPUs (default: as many as divide the heads, 8 at most)",
-       kMachine},
+      {"num-gpus", "N", "number of GPUs (default 8)", kMachine},
+      {"tp", "N", "tensor-parallel GPUs (default: as many as divide the heads, up to 8)", kMachine},
       {"pp", "N", "pipeline stages (default 1)", kMachine},
-      {"dp", "N", "data-parallel replicas (default: the GPUs that are left)", kMachine},
-      {"zero", "N", "ZeRO stage over the replicas: 0, 1, 2, 3 (default 0)", kMachine},
-      {"sequence-parallel", "", "split by tokens what tensor parallelism leaves whole", kMachine},
+      {"dp", "N", "data-parallel replicas (default: the remaining GPUs)", kMachine},
+      {"zero", "N", "ZeRO stage across the replicas: 0, 1, 2, 3 (default 0)", kMachine},
+      {"sequence-parallel", "",
+       "split by tokens the activations that tensor parallelism leaves whole", kMachine},
       {"precision", "WORD",
        join(state_precision_names()) + " (default " + state_precisions().front().name + ")", kRun},
       {"optimizer", "WORD", choices_with_default(defaults.optimizer), kRun},
       {"optimizer-impl", "WORD",
-       join(choices_of<OptimizerImpl>()) + " (default fused where there is one, else reference)",
-       kRun},
+       join(choices_of<OptimizerImpl>()) + " (default fused if available, else reference)", kRun},
       {"attention", "WORD", choices_with_default(defaults.attention), kRun},
       {.name = "recompute",
        .value = "WORD",
@@ -148,13 +149,13 @@ std::vector<Flag> rlhf_flags() {
        .group = kRun,
        .old_name = "checkpoint"},
       {"kv-dtype", "WORD", join(choices_of<ElementType>()) + " (default the weights')", kRun},
-      {"optimizer-offload", "", "the optimizer's states and update on the host", kRun},
-      {"swap-phases", "", "what a phase does not need is in host memory", kRun},
+      {"optimizer-offload", "", "keep optimizer states and their update on the host", kRun},
+      {"swap-phases", "", "keep models and states that a phase does not need in host memory", kRun},
       {"formula", "WORD",
        choices_with_default(Formula::kExact) + "; closed-form: " + meaning_of(Formula::kClosedForm),
        "Output"},
       {"records", "FILE,...",
-       "Records of headroom profile: what was measured of the same shape is shown beside", "Output",
+       "Records of headroom profile: measured values of the same shape, for comparison", "Output",
        FileUse::kRead},
       timeline_flag(),
       setup_flag(),

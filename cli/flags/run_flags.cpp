@@ -61,11 +61,11 @@ std::vector<Flag> run_flags(bool list) {
                      .file = FileUse::kWritten,
                      .example = "--output snapshot.pickle"});
   }
-  flags.push_back({"use-mixed-precision", "", "same as --precision bf16, or what --dtype says",
+  flags.push_back({"use-mixed-precision", "", "same as --precision bf16, or the type of --dtype",
                    to_string(FieldGroup::kStep)});
   flags.push_back({.name = "dtype",
                    .value = "WORD",
-                   .help = "with --use-mixed-precision: bf16, fp16 (default bf16)",
+                   .help = "type for --use-mixed-precision: bf16, fp16 (default bf16)",
                    .group = to_string(FieldGroup::kStep),
                    .example = "--use-mixed-precision --dtype bf16"});
   return flags;
@@ -143,12 +143,13 @@ std::vector<Flag> grid_flags() {
 }
 
 std::vector<Flag> limit_flags() {
-  return {
-      {"deadline", "SECONDS", "stop a run after this long (status timeout); 0 = never", "Limits"},
-      {"host-memory", "SIZE",
-       "refuse host allocations, pinned ones too, beyond this, 20GiB for\none; 0 = never (default "
-       "90 % of what is available, containers\ncounted; never on a virtual card)",
-       "Limits"}};
+  return {{"deadline", "SECONDS", "stop a run after this time, with status timeout; 0 = never",
+           "Limits"},
+          {"host-memory", "SIZE",
+           "limit of host allocations, pinned memory included, for example 20GiB;\n"
+           "0 = no limit (default 90 % of the available memory, container limits\n"
+           "included; no limit on a virtual card)",
+           "Limits"}};
 }
 
 namespace {
@@ -214,13 +215,14 @@ SweepGrid grid_from(const Arguments& given) {
 }
 
 Flag disk_rate_flag() {
-  return {.name = "disk-rate",
-          .value = "RATE",
-          .help =
-              "bytes read and written in a second where nvme: keeps files, 7GB/s\nfor one: for "
-              "what a step takes at least (default the bound of\nPCIe 4.0 x4)",
-          .group = to_string(FieldGroup::kMeasurement),
-          .example = "--profile-type training --optimizer-offload nvme:/tmp --disk-rate 7GB/s"};
+  return {
+      .name = "disk-rate",
+      .value = "RATE",
+      .help =
+          "bytes read and written per second on the disk of nvme: files, for example\n7GB/s; gives "
+          "the least time of a step (default the limit of PCIe 4.0 x4)",
+      .group = to_string(FieldGroup::kMeasurement),
+      .example = "--profile-type training --optimizer-offload nvme:/tmp --disk-rate 7GB/s"};
 }
 
 DiskRate disk_rate_from(const Arguments& arguments, const RunSpec& spec) {

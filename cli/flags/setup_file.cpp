@@ -72,8 +72,8 @@ std::string text_of(const std::string& key, const json& value, const std::string
 }  // namespace
 
 Flag setup_flag() {
-  return {kName, "FILE", "settings as JSON, by the names of the flags; what is typed wins", "Other",
-          FileUse::kRead};
+  return {kName, "FILE", "JSON file of settings, named like the flags; typed flags override it",
+          "Other", FileUse::kRead};
 }
 
 Arguments with_setup_file(Arguments arguments, const std::vector<Flag>& flags) {

@@ -6,7 +6,7 @@
 namespace headroom {
 
 Flag timeline_flag() {
-  return {"output", "FILE.svg", "write the timeline there, whole or not at all", "Output",
+  return {"output", "FILE.svg", "file for the timeline, written completely or not at all", "Output",
           FileUse::kWritten};
 }
 

@@ -119,7 +119,7 @@ int64_t RlhfSpec::micro_batches() const { return (batch_size + micro_batch() - 1
 const EnumWords<Reference>& words_of(Reference) {
   static const EnumWords<Reference> kWords = {
       {Reference::kResident, "resident", "on the GPU"},
-      {Reference::kOffload, "offload", "host memory, layer by layer"},
+      {Reference::kOffload, "offload", "in host memory, copied layer by layer"},
       {Reference::kNone, "none", "no KL term"}};
   return kWords;
 }

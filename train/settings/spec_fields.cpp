@@ -28,18 +28,20 @@ using R = RunSpec;
 std::vector<Field> model_fields() {
   return {
       text<&R::model_size>({.name = "model_size",
-                            .help = "named shape, or custom with every dimension given",
+                            .help = "named shape, or custom with all dimensions given",
                             .choices = model_size_names(),
                             .value = FieldValue::kWord,
                             .in_name = InName::kAlways,
                             .required = true,
                             .stated = true}),
-      integer<&R::d_model, 0, kHuge>({"d_model", "residual stream width (0 = the named size's)"}),
-      integer<&R::d_ff, 0, kHuge>({"d_ff", "SwiGLU inner width (0 = the named size's)"}),
-      integer<&R::layers, 0, 100000>({"layers", "transformer blocks (0 = the named size's)"}),
-      integer<&R::heads, 0, kHuge>({"heads", "query heads (0 = the named size's)"}),
-      integer<&R::kv_heads, 0, kHuge>({"kv_heads", "key/value heads (0 = the named size's)"}),
-      integer<&R::vocab_size, 0, kHuge>({"vocab_size", "vocabulary (0 = the named size's)"}),
+      integer<&R::d_model, 0, kHuge>(
+          {"d_model", "residual stream width (0 = as in the named shape)"}),
+      integer<&R::d_ff, 0, kHuge>({"d_ff", "SwiGLU inner width (0 = as in the named shape)"}),
+      integer<&R::layers, 0, 100000>({"layers", "transformer blocks (0 = as in the named shape)"}),
+      integer<&R::heads, 0, kHuge>({"heads", "query heads (0 = as in the named shape)"}),
+      integer<&R::kv_heads, 0, kHuge>({"kv_heads", "key/value heads (0 = as in the named shape)"}),
+      integer<&R::vocab_size, 0, kHuge>(
+          {"vocab_size", "vocabulary size (0 = as in the named shape)"}),
       integer<&R::context_length, 1, 1 << 24>({.name = "context_length",
                                                .help = "tokens per sequence",
                                                .in_name = InName::kAlways,
@@ -53,31 +55,31 @@ std::vector<Field> model_fields() {
 std::vector<Field> step_fields() {
   return {
       word<&R::profile_type>({.name = "profile_type",
-                              .help = "what one step does",
+                              .help = "kind of step",
                               .in_name = InName::kAlways,
                               .stated = true,
                               .other_flag = "--mode"}),
       integer<&R::micro_batches, 1, 1 << 24>(
-          {"micro_batches", "parts of the batch, one backward each; gradients add up"}),
+          {"micro_batches", "micro-batches per step, one backward each; gradients accumulate"}),
       word<&R::precision>({.name = "precision",
                            .help =
-                               "arithmetic over FP32 weights; bf16 and fp16 are autocast, fp8 is "
+                               "precision with FP32 weights; bf16 and fp16 are autocast, fp8 is "
                                "bf16 with FP8 products in the blocks",
                            .in_name = InName::kAlways,
                            .stated = true}),
       word<&R::weights>({.name = "weights",
-                         .help = "type of parameters and gradients; bf16 without any autocast",
+                         .help = "type of parameters and gradients; bf16 uses no autocast",
                          .in_name = InName::kAlways,
                          .flag_text = "--param-dtype",
                          .old_flag = "--weights"}),
       word<&R::master_weights>({.name = "master_weights",
-                                .help = "copy of BF16 weights that the optimizer updates",
+                                .help = "master copy of BF16 weights for the optimizer",
                                 .in_name = InName::kAlways}),
-      word<&R::rounding>({"rounding", "of updates of BF16 weights without a master copy"}),
-      word<&R::kernels>({"kernels", "implementation of the arithmetic"}),
+      word<&R::rounding>({"rounding", "rounding of BF16 weight updates without a master copy"}),
+      word<&R::kernels>({"kernels", "implementation of the operations"}),
       word<&R::attention>({"attention",
-                           "written-out softmax, or scaled_dot_product_attention: libtorch's "
-                           "choice or one kernel"}),
+                           "attention by written-out softmax, scaled_dot_product_attention or one "
+                           "kernel of it"}),
   };
 }
 
@@ -85,27 +87,27 @@ std::vector<Field> step_fields() {
 std::vector<Field> technique_fields() {
   return {
       checkpoint({.name = "checkpoint",
-                  .help = "what backward computes again instead of keeping it",
+                  .help = "activations that backward recomputes",
                   .flag_text = "--recompute",
                   .old_flag = "--checkpoint"}),
       activations(
-          {"activations", "form that autograd's saves are kept in (int8:block=64,min=64KiB)"}),
-      word<&R::optimizer>({"optimizer", "optimizer of training steps"}),
-      word<&R::optimizer_impl>({"optimizer_impl", "how the optimizer step is computed"}),
+          {"activations", "format of tensors saved for backward (int8:block=64,min=64KiB)"}),
+      word<&R::optimizer>({"optimizer", "optimizer for training steps"}),
+      word<&R::optimizer_impl>({"optimizer_impl", "implementation of the optimizer step"}),
       offload<&R::param_offload>(
           {"param_offload",
-           "where the blocks' weights lie while other blocks compute, in a file with nvme:DIR"}),
+           "location of block weights while other blocks compute; nvme:DIR = in a file"}),
       offload<&R::optimizer_offload>(
           {"optimizer_offload",
-           "where optimizer states and FP32 masters lie, in files with nvme:DIR[,keep]"}),
+           "location of optimizer states and FP32 masters; nvme:DIR[,keep] = in files"}),
       number<&R::learning_rate>(
           {.name = "learning_rate", .help = "constant learning rate", .sizes = false}),
       number<&R::weight_decay>(
           {.name = "weight_decay", .help = "decoupled weight decay", .sizes = false}),
       number<&R::max_grad_norm, 1000000>(
-          {"max_grad_norm", "gradients are clipped to this L2 norm of them all (0 = not)"}),
+          {"max_grad_norm", "maximum L2 norm of all gradients together (0 = no clipping)"}),
       on_off<&R::release_gradients>(
-          {"release_gradients", "update each parameter inside backward and free its gradient"}),
+          {"release_gradients", "update each parameter during backward and free its gradient"}),
   };
 }
 
@@ -113,35 +115,36 @@ std::vector<Field> technique_fields() {
 std::vector<Field> mesh_fields() {
   return {
       mesh({.name = "mesh",
-            .help = "ranks along each axis (pp, dp, tp): dp=2,tp=4; the batch is one replica's",
+            .help = "ranks per axis (pp, dp, tp), as dp=2,tp=4; the batch is per replica",
             .timed = false}),
       integer<&R::zero, 0, 3>(
           {.name = "zero",
-           .help = "replicas share the optimizer (1), gradients too (2), weights too (3)",
+           .help = "ZeRO stage: shard optimizer states (1), gradients too (2), weights too (3)",
            .timed = false}),
       word<&R::reshard_after_forward>(
           {.name = "reshard_after_forward",
-           .help = "whether weights that --zero 3 gathers go between forward and backward",
+           .help = "whether --zero 3 frees gathered weights between forward and backward",
            .timed = false}),
       integer<&R::shard_group, 0, kHuge>(
           {.name = "shard_group",
-           .help = "replicas that share what --zero says, the groups being copies (0 = all share)",
+           .help = "replicas per sharding group of --zero; the groups hold copies (0 = all)",
            .timed = false}),
       integer<&R::prefetch, 0, 1024>(
           {.name = "prefetch",
-           .help = "blocks whose weights --zero 3 gathers ahead of the one that runs",
+           .help = "blocks whose weights --zero 3 gathers ahead of the running block",
            .timed = false}),
       on_off<&R::sequence_parallel>(
           {.name = "sequence_parallel",
-           .help = "ranks that share matrices (tp) split by tokens what is between them",
+           .help = "split by tokens the activations between tensor-parallel matrices",
            .timed = false}),
       schedule({.name = "schedule",
-                .help = "order in which pipeline stages (pp) run micro-batches: gpipe, 1f1b, "
-                        "interleaved:V with V pieces of the model on each",
+                .help = "pipeline schedule: gpipe, 1f1b, interleaved:V with V model pieces per "
+                        "stage",
                 .timed = false}),
-      integer<&R::bucket_bytes, 1, kHuge>({.name = "bucket_bytes",
-                                           .help = "gradients that replicas send together",
-                                           .timed = false}),
+      integer<&R::bucket_bytes, 1, kHuge>(
+          {.name = "bucket_bytes",
+           .help = "bytes of gradients that replicas reduce in one bucket",
+           .timed = false}),
   };
 }
 
@@ -156,23 +159,23 @@ std::vector<Field> process_fields() {
                                      .in_name = InName::kNever,
                                      .sizes = false}),
       text<&R::alloc_conf>({.name = "alloc_conf",
-                            .help = "PYTORCH_CUDA_ALLOC_CONF of the run",
+                            .help = "PYTORCH_CUDA_ALLOC_CONF for the run",
                             .timed = false,
                             .sizes = false,
                             .separator = ';'}),
       integer<&R::seed, 0, kHuge>(
-          {.name = "seed", .help = "seed of weights and random tokens", .sizes = false}),
+          {.name = "seed", .help = "random seed for weights and random tokens", .sizes = false}),
       file<&R::tokens>(FieldValue::kInputFile,
-                       {"tokens", "file of token ids; random tokens when empty"}),
+                       {"tokens", "file of token ids; without it tokens are random"}),
       choice<&R::token_type>({.name = "token_type",
-                              .help = "width of the ids in --tokens",
+                              .help = "integer type of the ids in --tokens",
                               .choices = {"uint16", "uint32"},
                               .timed = false,
                               .sizes = false}),
       file<&R::load_weights>(FieldValue::kInputFile,
                              {"load_weights", "safetensors file with the initial weights"}),
       text<&R::load_checkpoint>({.name = "load_checkpoint",
-                                 .help = "directory of --save-checkpoint to go on from",
+                                 .help = "directory of a --save-checkpoint to resume from",
                                  .timed = false,
                                  .sizes = false,
                                  .separator = '\0'}),
@@ -183,25 +186,29 @@ std::vector<Field> process_fields() {
 std::vector<Field> generation_fields() {
   return {
       integer<&R::prompt_len, 0, 1 << 24>(
-          {"prompt_len", "tokens of every prompt (0 = half of the context)"}),
+          {"prompt_len", "tokens per prompt (0 = half of the context)"}),
       integer<&R::response_len, 0, 1 << 24>(
-          {"response_len", "new tokens of every sequence (0 = what is left of the context)"}),
+          {"response_len", "new tokens per sequence (0 = the rest of the context)"}),
       integer<&R::prefill_chunk, 0, kHuge>(
-          {"prefill_chunk", "tokens of prompts that go through together (0 = all)"}),
-      word<&R::kv_cache>({"kv_cache", "how keys and values are laid out"}),
-      word<&R::kv_cache_dtype>({"kv_cache_dtype", "what keys and values are kept as"}),
+          {"prefill_chunk", "prompt tokens per prefill pass (0 = all)"}),
+      word<&R::kv_cache>({"kv_cache", "memory layout of keys and values"}),
+      word<&R::kv_cache_dtype>({"kv_cache_dtype", "storage type of keys and values"}),
       integer<&R::kv_cache_tokens, 0, kHuge>(
-          {"kv_cache_tokens", "room of the cache; what does not fit waits (0 = for the batch)"}),
-      on_off<&R::decode_graph>({"decode_graph", "decode as one CUDA graph, captured once"}),
+          {"kv_cache_tokens",
+           "KV-cache capacity in tokens; sequences beyond it wait (0 = enough for the batch)"}),
+      on_off<&R::decode_graph>({"decode_graph", "decode with one CUDA graph, captured once"}),
       number<&R::temperature, 1000>(
-          {.name = "temperature", .help = "of the draw (0 = the highest)", .sizes = false}),
-      integer<&R::top_k, 0, kHuge>(
-          {.name = "top_k", .help = "draw among so many of the highest (0 = all)", .sizes = false}),
-      number<&R::top_p, 1>({.name = "top_p",
-                            .help = "draw among the highest of so much probability together",
-                            .sizes = false}),
-      integer<&R::end_token, -1, kHuge>(
-          {.name = "end_token", .help = "ends a sequence (-1 = nothing does)", .sizes = false}),
+          {.name = "temperature", .help = "sampling temperature (0 = greedy)", .sizes = false}),
+      integer<&R::top_k, 0, kHuge>({.name = "top_k",
+                                    .help = "sample among the N most likely tokens (0 = all)",
+                                    .sizes = false}),
+      number<&R::top_p, 1>(
+          {.name = "top_p",
+           .help = "sample among the most likely tokens with this total probability",
+           .sizes = false}),
+      integer<&R::end_token, -1, kHuge>({.name = "end_token",
+                                         .help = "token id that ends a sequence (-1 = none)",
+                                         .sizes = false}),
   };
 }
 
@@ -209,34 +216,35 @@ std::vector<Field> generation_fields() {
 std::vector<Field> measurement_fields() {
   return {
       integer<&R::warmup_steps, 0, 100000>({.name = "warmup_steps",
-                                            .help = "steps before anything is measured",
+                                            .help = "warm-up steps before the measured steps",
                                             .in_name = InName::kNever}),
       integer<&R::measure_steps, 0, 100000>(
           {.name = "measure_steps", .help = "timed steps", .in_name = InName::kNever}),
-      integer<&R::record_steps, 0, 1000>({.name = "record_steps",
-                                          .help = "recorded steps, after the timed ones",
-                                          .in_name = InName::kNever,
-                                          .timed = false}),
+      integer<&R::record_steps, 0, 1000>(
+          {.name = "record_steps",
+           .help = "steps with recorded allocations, after the timed steps",
+           .in_name = InName::kNever,
+           .timed = false}),
       word<&R::stacks>({.name = "stacks",
-                        .help = "stacks of the recorded allocations",
+                        .help = "stack traces of the recorded allocations",
                         .changes_result = false,
                         .timed = false}),
       integer<&R::max_entries, 1, 100000000>({.name = "max_entries",
-                                              .help = "allocator events kept",
+                                              .help = "maximum number of allocator events kept",
                                               .changes_result = false,
                                               .timed = false}),
-      file<&R::snapshot>(FieldValue::kOutputFile, {"snapshot", "memory_viz snapshot to write"}),
+      file<&R::snapshot>(FieldValue::kOutputFile, {"snapshot", "file for the memory_viz snapshot"}),
       file<&R::save_weights>(FieldValue::kOutputFile,
-                             {"save_weights", "safetensors file to write at the end"}),
+                             {"save_weights", "safetensors file for the weights at the end"}),
       text<&R::save_checkpoint>({.name = "save_checkpoint",
-                                 .help = "directory for weights and states of the optimizer",
+                                 .help = "directory for checkpoints: weights and optimizer states",
                                  .changes_result = false,
                                  .timed = false,
                                  .sizes = false,
                                  .separator = '\0'}),
       integer<&R::save_every, 0, 100000>(
           {.name = "save_every",
-           .help = "steps between checkpoints (0 = after the last step alone)",
+           .help = "steps between checkpoints (0 = only after the last step)",
            .changes_result = false,
            .timed = false,
            .sizes = false}),
@@ -301,7 +309,7 @@ std::string to_string(FieldGroup group) {
     case FieldGroup::kMeasurement:
       break;
   }
-  return "What is measured and written";
+  return "Measurement and output";
 }
 
 }  // namespace headroom

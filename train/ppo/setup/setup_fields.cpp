@@ -93,8 +93,8 @@ void set_share(const std::string& flag, PpoSetup& setup, const std::string& text
 PpoField share_of_generation() {
   return {.name = "gpu_memory_utilization",
           .help =
-              "share of the card that the actor and its cache may fill in generation: "
-              "--kv-cache-tokens in other words",
+              "share of the card for the actor and its cache in generation; replaces "
+              "--kv-cache-tokens",
           .get =
               [](const PpoSetup& setup) {
                 const double share = setup.gpu_memory_utilization;
@@ -132,7 +132,7 @@ void set_reference(const std::string& flag, PpoSetup& setup, const std::string& 
 
 PpoField reference_place() {
   return {.name = "reference",
-          .help = "where the reference model is: resident, offload, disk:DIR, none",
+          .help = "location of the reference model: resident, offload, disk:DIR, none",
           .get = reference_text,
           .set = set_reference};
 }
@@ -141,40 +141,46 @@ PpoField reference_place() {
 
 const std::vector<PpoField>& ppo_fields() {
   static const std::vector<PpoField> kFields = {
-      word<&PpoSpec::algorithm>("algorithm", "what an iteration is"),
-      size_of_model<&PpoSetup::critic_size>("critic_size",
-                                            "a named shape; actor, the actor's, if not given"),
-      size_of_model<&PpoSetup::reward_size>("reward_size",
-                                            "a named shape, actor, or none: --reward-token scores"),
+      word<&PpoSpec::algorithm>("algorithm", "algorithm of an iteration"),
+      size_of_model<&PpoSetup::critic_size>(
+          "critic_size", "critic: a named shape, or actor for the actor's shape (default)"),
+      size_of_model<&PpoSetup::reward_size>(
+          "reward_size", "reward model: a named shape, actor, or none: --reward-token scores"),
       reference_place(),
       integer<&PpoSetup::reward_token, 0>(
-          "reward_token", "without a reward model: a score is the share of this token"),
-      word<&PpoSetup::prompt_lengths>("prompt_lengths", "of the prompts"),
-      integer<&PpoSpec::group_size, 1>("group_size", "responses to each prompt"),
-      number<&PpoSpec::kl_coef>("kl_coef", "of the KL penalty, in rewards (ppo) or loss (grpo)"),
-      word<&PpoSpec::kl_estimator>("kl_estimator", "of the penalty in the rewards"),
-      number<&PpoSpec::gamma>("gamma", "discount of a token"),
-      number<&PpoSpec::lambda>("lambda", "of generalized advantages"),
-      on_off<&PpoSpec::whiten_advantages>("whiten_advantages", "to mean 0 and variance 1"),
-      on_off<&PpoSpec::scale_by_group_std>("scale_by_group_std", "grpo: by a group's deviation"),
-      number<&PpoSpec::clip>("clip", "of the ratio of probabilities, around 1"),
-      number<&PpoSpec::value_clip>("value_clip", "of a value, around what it was; 0 = not"),
-      number<&PpoSpec::value_coef>("value_coef", "of the critic's loss"),
-      number<&PpoSpec::entropy_coef>("entropy_coef", "of the entropy bonus"),
-      word<&PpoSpec::loss_agg_mode>("loss_agg_mode", "what a loss is of its tokens' losses"),
-      integer<&PpoSpec::epochs, 1>("epochs", "times that every sequence is trained on"),
-      integer<&PpoSpec::minibatches, 1>("minibatches", "updates in an epoch"),
+          "reward_token", "without a reward model: score = share of this token in a response"),
+      word<&PpoSetup::prompt_lengths>("prompt_lengths", "distribution of prompt lengths"),
+      integer<&PpoSpec::group_size, 1>("group_size", "responses per prompt"),
+      number<&PpoSpec::kl_coef>("kl_coef",
+                                "coefficient of the KL penalty, in rewards (ppo) or loss (grpo)"),
+      word<&PpoSpec::kl_estimator>("kl_estimator", "estimator of the KL penalty in the rewards"),
+      number<&PpoSpec::gamma>("gamma", "discount factor per token"),
+      number<&PpoSpec::lambda>("lambda", "lambda of generalized advantage estimation"),
+      on_off<&PpoSpec::whiten_advantages>("whiten_advantages",
+                                          "ppo: normalize advantages to mean 0 and variance 1"),
+      on_off<&PpoSpec::scale_by_group_std>(
+          "scale_by_group_std", "grpo: divide advantages by the group's standard deviation"),
+      number<&PpoSpec::clip>("clip", "clipping range of the probability ratio around 1"),
+      number<&PpoSpec::value_clip>(
+          "value_clip", "clipping range of a value around its old value; 0 = no clipping"),
+      number<&PpoSpec::value_coef>("value_coef", "coefficient of the critic's loss"),
+      number<&PpoSpec::entropy_coef>("entropy_coef", "coefficient of the entropy bonus"),
+      word<&PpoSpec::loss_agg_mode>("loss_agg_mode", "aggregation of the token losses"),
+      integer<&PpoSpec::epochs, 1>("epochs", "training epochs over the sequences of an iteration"),
+      integer<&PpoSpec::minibatches, 1>("minibatches", "optimizer updates per epoch"),
       integer<&PpoSpec::max_tokens_per_micro_batch, 0>(
           "max_tokens_per_micro_batch",
-          "prompt and response of the sequences that go through together; 0 = all"),
-      integer<&PpoSpec::chunk_tokens, 1>("chunk_tokens", "tokens whose logits are there at once"),
-      integer<&PpoSetup::iterations, 1>("iterations", "that are measured, after one that is not"),
+          "maximum prompt and response tokens per micro-batch; 0 = no limit"),
+      integer<&PpoSpec::chunk_tokens, 1>("chunk_tokens",
+                                         "tokens whose logits are in memory at once"),
+      integer<&PpoSetup::iterations, 1>("iterations",
+                                        "measured iterations, after one warm-up iteration"),
       on_off<&PpoSetup::swap_phases>(
-          "swap_phases", "models and states that a phase does not need are in host memory"),
+          "swap_phases", "keep models and states that a phase does not need in host memory"),
       share_of_generation(),
       on_off<&PpoSetup::empty_cache_between_phases>(
           "empty_cache_between_phases",
-          "what the allocator has cached goes back to the card before each phase")};
+          "return the allocator's cached memory to the card before each phase")};
   return kFields;
 }
 
