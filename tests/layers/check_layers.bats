@@ -8,7 +8,7 @@ setup() {
   printf '// No torch here.\n#include <string>\n' >"$tree/model/config.h"
   printf '#include <torch/torch.h>\n#include "model/config.h"\n' >"$tree/model/layers.h"
   printf '// No torch here.\n#include "model/config.h"\n' >"$tree/train/spec.h"
-  printf '#include "train/settings/spec.h"\n#include <vector>\n' >"$tree/train/spec.cpp"
+  printf '#include "train/spec.h"\n#include <vector>\n' >"$tree/train/spec.cpp"
   printf '#include "bench/none.h"\n' >"$tree/tests/spec_test.cpp"
 }
 
@@ -25,8 +25,8 @@ rejects() {
 }
 
 @test "a backward include fails" {
-  printf '#include "train/settings/spec.h"\n' >>"$tree/model/config.h"
-  rejects 'model/config.h: model must not include "train/settings/spec.h"'
+  printf '#include "train/spec.h"\n' >>"$tree/model/config.h"
+  rejects 'model/config.h: model must not include "train/spec.h"'
 }
 
 @test "nothing includes the virtual card, and it includes nothing of ours" {
@@ -42,18 +42,18 @@ rejects() {
   printf '#include <ATen/ATen.h>\n' >>"$tree/train/spec.h"
   run python3 "$check" "$tree"
   [ "$status" -eq 1 ]
-  [[ "${lines[0]}" == "train/settings/spec.cpp: says 'No torch here.' and reaches train/settings/spec.h -> ATen/ATen.h" ]]
-  [[ "${lines[1]}" == "train/settings/spec.h: says 'No torch here.' and reaches ATen/ATen.h" ]]
+  [[ "${lines[0]}" == "train/spec.cpp: says 'No torch here.' and reaches train/spec.h -> ATen/ATen.h" ]]
+  [[ "${lines[1]}" == "train/spec.h: says 'No torch here.' and reaches ATen/ATen.h" ]]
 }
 
 @test "torch reached through another header of ours fails" {
   printf '#include "model/layers.h"\n' >>"$tree/train/spec.cpp"
-  rejects "train/settings/spec.cpp: says 'No torch here.' and reaches model/layers.h -> torch/torch.h"
+  rejects "train/spec.cpp: says 'No torch here.' and reaches model/layers.h -> torch/torch.h"
 }
 
 @test "an include that is not named from the root fails" {
   printf '#include "spec.h"\n' >>"$tree/train/spec.cpp"
-  rejects 'train/settings/spec.cpp: "spec.h" is not a file of ours'
+  rejects 'train/spec.cpp: "spec.h" is not a file of ours'
 }
 
 @test "folders and files whose name says nothing fail" {
