@@ -63,20 +63,20 @@ Precision apply_precision(const BuildRequest& request) {
 }  // namespace
 
 std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
-                                 std::vector<std::string>* notes, const DeviceMesh* grid) {
-  return build_step(spec, model_config(spec), device, notes, grid);
+                                 std::vector<std::string>* notes, const DeviceMesh* device_mesh) {
+  return build_step(spec, model_config(spec), device, notes, device_mesh);
 }
 
 std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
                                  torch::Device device, std::vector<std::string>* notes,
-                                 const DeviceMesh* grid) {
+                                 const DeviceMesh* device_mesh) {
   install_saved_tensor_hooks();
   torch::manual_seed(static_cast<uint64_t>(spec.seed));
   if (spec.precision == Precision::kFp8) check_fp8_device(device);
   BuildRequest request{.spec = spec,
                        .config = config,
                        .device = device,
-                       .grid = grid,
+                       .device_mesh = device_mesh,
                        .notes = notes,
                        .copies = make_copies(spec, device)};
   ParameterLayout layout{.tensors = make_tensor_parallel(request),

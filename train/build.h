@@ -25,12 +25,13 @@ namespace headroom {
 //   7. gradient sums over replicas and over tensor ranks, and the pipeline's schedule
 // Appends to `notes` what the reader of the result must know. Throws UsageError.
 std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
-                                 std::vector<std::string>* notes, const DeviceMesh* grid = nullptr);
+                                 std::vector<std::string>* notes,
+                                 const DeviceMesh* device_mesh = nullptr);
 
 // For a model that differs from the spec's: `config` is model_config(spec) with another number of
 // outputs (critic, reward model). A weight file must have that head.
 std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
                                  torch::Device device, std::vector<std::string>* notes,
-                                 const DeviceMesh* grid = nullptr);
+                                 const DeviceMesh* device_mesh = nullptr);
 
 }  // namespace headroom

@@ -19,14 +19,14 @@ struct BuildRequest {
   const RunSpec& spec;
   const ModelConfig& config;  // of the whole model
   torch::Device device;
-  const DeviceMesh* grid = nullptr;         // null: one rank
+  const DeviceMesh* device_mesh = nullptr;  // null: one rank
   std::vector<std::string>* notes;          // for the reader of the result
   std::shared_ptr<CopyQueue> copies = {};   // the host link's queue; null: nothing is offloaded
   std::shared_ptr<const World> world = {};  // all ranks; null: a single rank
 
   uint64_t seed() const { return static_cast<uint64_t>(spec.seed); }
   // Number of ranks along an axis.
-  int64_t size(MeshAxis axis) const { return grid == nullptr ? 1 : grid->size(axis); }
+  int64_t size(MeshAxis axis) const { return device_mesh == nullptr ? 1 : device_mesh->size(axis); }
   // Adds each note once: states and weights may use one directory.
   void note(const std::vector<std::string>& more) const {
     for (const std::string& one : more) {

@@ -26,23 +26,25 @@ void Bench::build(std::vector<std::string>* notes) {
   if (spec.mesh.ranks() > 1) {
     during = "meeting the other ranks";
     warnings = std::make_unique<RankWarnings>();
-    grid = std::make_unique<DeviceMesh>(spec.mesh, launched(spec.mesh), device, rank_patience(),
-                                        said_with_build(spec), spec.shard_group);
+    device_mesh =
+        std::make_unique<DeviceMesh>(spec.mesh, launched(spec.mesh), device, rank_patience(),
+                                     said_with_build(spec), spec.shard_group);
   }
   during = "building the model";
-  step = build_step(spec, device, notes, grid.get());
+  step = build_step(spec, device, notes, device_mesh.get());
   if (!spec.load_checkpoint.empty()) {
     during = "reading the checkpoint";
-    next_step = load_checkpoint(*step, spec, grid.get(), notes);
+    next_step = load_checkpoint(*step, spec, device_mesh.get(), notes);
   }
-  if (!spec.save_checkpoint.empty()) saver = std::make_unique<CheckpointSaver>(spec, grid.get());
+  if (!spec.save_checkpoint.empty())
+    saver = std::make_unique<CheckpointSaver>(spec, device_mesh.get());
   during = "reading the tokens";
   // A run that continues from another run's states also continues in its data.
   const HostStates* states = step->update->host_states();
   if (states != nullptr) next_step = std::max<int64_t>(states->steps_done(), 0);
   const int64_t steps = next_step + all_steps(spec);
   data = std::make_unique<Data>(spec, model_config(spec).vocab_size, device, steps,
-                                grid ? grid->place(MeshAxis::kData) : 0);
+                                device_mesh ? device_mesh->place(MeshAxis::kData) : 0);
   progress.steps = steps;
 }
 

@@ -27,8 +27,9 @@ struct Bench {
   const RunSpec& spec;
   torch::Device device = torch::Device(torch::kCPU);
   Memories memories = {};
-  std::unique_ptr<RankWarnings> warnings = nullptr;  // outlives the grid, whose destructor warns
-  std::unique_ptr<DeviceMesh> grid = nullptr;        // null: one rank
+  std::unique_ptr<RankWarnings> warnings =
+      nullptr;  // outlives the device_mesh, whose destructor warns
+  std::unique_ptr<DeviceMesh> device_mesh = nullptr;  // null: one rank
   std::unique_ptr<Step> step = nullptr;
   std::unique_ptr<Data> data = nullptr;
   std::unique_ptr<CheckpointSaver> saver = nullptr;  // null: no checkpoints are saved

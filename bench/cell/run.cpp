@@ -81,7 +81,7 @@ void measure(Bench& bench, Record& record) {
   FailedPhase phase(bench.failed_in, clock ? static_cast<ScopeListener*>(&*clock) : &peaks);
   const Listening listening(*bench.step, &phase);
   CardWatch watch(pci_bus_id(bench.device));
-  const RankTraffic traffic(bench.grid.get());
+  const RankTraffic traffic(bench.device_mesh.get());
   const bool has_values = is_real(bench.device);  // else no time passes and every value is zero
   for (int64_t i = 0; i < bench.spec.measure_steps; ++i) {
     const Batch batch = bench.begin_step("measured", i);
@@ -166,7 +166,7 @@ void write_files(Bench& bench, const Snapshot& snapshot) {
   attempt(bench.spec.save_checkpoint, [&](const std::string&) { bench.end_run(); });
   attempt(bench.spec.snapshot, [&](const std::string& path) { write_snapshot(snapshot, path); });
   attempt(bench.spec.save_weights, [&](const std::string& path) {
-    if (bench.grid) return save_weights_of_ranks(*bench.step, *bench.grid, path);
+    if (bench.device_mesh) return save_weights_of_ranks(*bench.step, *bench.device_mesh, path);
     save_weights(bench.step->weights(), path);
   });
   if (refusal) std::rethrow_exception(refusal);
@@ -225,8 +225,8 @@ void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   note_onednn(record);
   note_losses(record);
   write_files(bench, snapshot);
-  if (bench.grid) note_beside_allocator(bench.device, record);
-  if (bench.grid) bench.grid->leave();
+  if (bench.device_mesh) note_beside_allocator(bench.device, record);
+  if (bench.device_mesh) bench.device_mesh->leave();
   record.status = Status::kOk;
 }
 

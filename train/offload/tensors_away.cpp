@@ -32,20 +32,20 @@ std::vector<c10::Storage> storages_of(const std::vector<Tensor>& tensors) {
 void TensorsAway::leave(const std::vector<Tensor>& tensors) {
   if (are_away()) return;
   std::vector<c10::Storage> leaving = storages_of(tensors);
-  const bool copies = numbers_ == Numbers::kChange || homes_.empty();
-  TORCH_INTERNAL_ASSERT(copies || homes_.size() == leaving.size());
-  homes_.resize(leaving.size());
+  const bool copies = numbers_ == Numbers::kChange || host_buffers_.empty();
+  TORCH_INTERNAL_ASSERT(copies || host_buffers_.size() == leaving.size());
+  host_buffers_.resize(leaving.size());
   home_bytes_.resize(leaving.size(), 0);
   for (size_t i = 0; i < leaving.size(); ++i) {
     const auto bytes = static_cast<int64_t>(leaving[i].nbytes());
     if (home_bytes_[i] == bytes) continue;
-    homes_[i].reset();  // an optimizer's state may have changed size
-    homes_[i] = arena_->take(bytes);
+    host_buffers_[i].reset();  // an optimizer's state may have changed size
+    host_buffers_[i] = arena_->take(bytes);
     home_bytes_[i] = bytes;
   }
   std::vector<std::unique_ptr<Copy>> on_the_way;
   for (size_t i = 0; copies && i < leaving.size(); ++i) {
-    on_the_way.push_back(copies_->out(bytes_of(leaving[i]), homes_[i]));
+    on_the_way.push_back(copies_->out(bytes_of(leaving[i]), host_buffers_[i]));
   }
   for (const auto& copy : on_the_way) copy->wait();
   for (const c10::Storage& storage : leaving) {
@@ -61,7 +61,7 @@ void TensorsAway::come_back() {
   }
   std::vector<std::unique_ptr<Copy>> on_the_way;
   for (size_t i = 0; i < away_.size(); ++i) {
-    on_the_way.push_back(copies_->in(homes_[i], bytes_of(away_[i])));
+    on_the_way.push_back(copies_->in(host_buffers_[i], bytes_of(away_[i])));
   }
   for (const auto& copy : on_the_way) copy->wait();
   away_.clear();

@@ -37,9 +37,9 @@ class TensorsAway {
   Numbers numbers_;
   std::shared_ptr<CopyQueue> copies_;
   std::shared_ptr<HostArena> arena_;
-  std::vector<std::shared_ptr<HostArena::Buffer>> homes_;  // by storage, kept
-  std::vector<int64_t> home_bytes_;                        // their sizes
-  std::vector<c10::Storage> away_;                         // without memory now
+  std::vector<std::shared_ptr<HostArena::Buffer>> host_buffers_;  // by storage, kept
+  std::vector<int64_t> home_bytes_;                               // their sizes
+  std::vector<c10::Storage> away_;                                // without memory now
 };
 
 }  // namespace headroom

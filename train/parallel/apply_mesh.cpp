@@ -11,33 +11,34 @@ using torch::Tensor;
 
 std::shared_ptr<TensorParallel> make_tensor_parallel(const BuildRequest& request) {
   if (request.size(MeshAxis::kTensor) == 1) return nullptr;
-  return std::make_shared<TensorParallel>(request.grid->group(MeshAxis::kTensor),
+  return std::make_shared<TensorParallel>(request.device_mesh->group(MeshAxis::kTensor),
                                           request.spec.sequence_parallel);
 }
 
 std::shared_ptr<FullySharded> make_shards(const BuildRequest& request) {
   const RunSpec& spec = request.spec;
   if (request.size(MeshAxis::kData) == 1 || spec.zero == 0) return nullptr;
-  return std::make_shared<FullySharded>(
-      spec.zero, spec.reshard_after_forward, spec.prefetch,
-      SharingRanks{.sharers = request.grid->sharers(), .copies = request.grid->copies()});
+  return std::make_shared<FullySharded>(spec.zero, spec.reshard_after_forward, spec.prefetch,
+                                        SharingRanks{.sharers = request.device_mesh->sharers(),
+                                                     .copies = request.device_mesh->copies()});
 }
 
 std::unique_ptr<Pipeline> make_pipeline(const BuildRequest& request) {
   if (request.size(MeshAxis::kPipeline) == 1) return nullptr;
   return std::make_unique<Pipeline>(request.spec.schedule, request.config.layers,
-                                    request.grid->group(MeshAxis::kPipeline), passes(request.spec));
+                                    request.device_mesh->group(MeshAxis::kPipeline),
+                                    passes(request.spec));
 }
 
 std::shared_ptr<const World> make_world(const BuildRequest& request, const Pipeline* pipeline,
                                         const ParameterLayout& layout) {
-  if (request.grid == nullptr || request.spec.mesh.ranks() == 1) return nullptr;
+  if (request.device_mesh == nullptr || request.spec.mesh.ranks() == 1) return nullptr;
   const auto world = std::make_shared<World>(request.device);
   if (layout.fully_sharded) {
-    world->add(request.grid->sharers());
-    world->add_copies(request.grid->copies());
+    world->add(request.device_mesh->sharers());
+    world->add_copies(request.device_mesh->copies());
   }
-  if (layout.tensors) world->add(request.grid->group(MeshAxis::kTensor));
+  if (layout.tensors) world->add(request.device_mesh->group(MeshAxis::kTensor));
   if (pipeline != nullptr) world->add(pipeline->stages());
   return world;
 }
@@ -56,7 +57,7 @@ void apply_replicas(const BuildRequest& request, GradientSink* sink, Step& step)
     return;
   }
   const auto added = std::make_shared<DataParallel>(step.model()->named_parameters(),
-                                                    request.grid->group(MeshAxis::kData),
+                                                    request.device_mesh->group(MeshAxis::kData),
                                                     request.spec.bucket_bytes);
   if (sink != nullptr) added->send_to(*sink);
   step.hooks.add(added);

@@ -58,9 +58,9 @@ int64_t writers_of(const RunSpec& spec) {
 
 }  // namespace
 
-CheckpointSaver::CheckpointSaver(const RunSpec& spec, const DeviceMesh* grid)
-    : spec_(spec), grid_(grid) {
-  if (grid_ != nullptr && grid_->rank() > 0) return;
+CheckpointSaver::CheckpointSaver(const RunSpec& spec, const DeviceMesh* device_mesh)
+    : spec_(spec), device_mesh_(device_mesh) {
+  if (device_mesh_ != nullptr && device_mesh_->rank() > 0) return;
   directory_ = std::make_unique<CheckpointDirectory>(spec_.save_checkpoint, spec_.load_checkpoint);
 }
 
@@ -72,29 +72,29 @@ void CheckpointSaver::together(int64_t step, const std::function<void()>& work) 
   } catch (const std::exception&) {
     failure = std::current_exception();
   }
-  const bool is_done = grid_ == nullptr ? !failure : grid_->all(!failure);
+  const bool is_done = device_mesh_ == nullptr ? !failure : device_mesh_->all(!failure);
   if (is_done) return;
   if (directory_) directory_->abandon(step);
-  if (grid_ != nullptr) grid_->all(true);  // after this, failed ranks may end
+  if (device_mesh_ != nullptr) device_mesh_->all(true);  // after this, failed ranks may end
   if (failure) std::rethrow_exception(failure);
   throw std::runtime_error("another rank could not write its part of the checkpoint");
 }
 
 // Number among the writing ranks, in rank order.
 int64_t CheckpointSaver::writer() const {
-  if (grid_ == nullptr) return 0;
-  const Mesh& mesh = grid_->mesh();
+  if (device_mesh_ == nullptr) return 0;
+  const Mesh& mesh = device_mesh_->mesh();
   const int64_t tp = mesh.size(MeshAxis::kTensor);
-  return (grid_->place(MeshAxis::kPipeline) * sharing_replicas(spec_) +
-          grid_->place(MeshAxis::kData)) *
+  return (device_mesh_->place(MeshAxis::kPipeline) * sharing_replicas(spec_) +
+          device_mesh_->place(MeshAxis::kData)) *
              tp +
-         grid_->place(MeshAxis::kTensor);
+         device_mesh_->place(MeshAxis::kTensor);
 }
 
 void CheckpointSaver::write_part(const Step& step, int64_t steps) const {
-  if (!saves(spec_, grid_)) return;
+  if (!saves(spec_, device_mesh_)) return;
   const torch::NoGradGuard no_grad;
-  const std::vector<OwnPiece> pieces = pieces_of(own_tensors(step, spec_, grid_));
+  const std::vector<OwnPiece> pieces = pieces_of(own_tensors(step, spec_, device_mesh_));
   std::vector<PieceName> names;
   std::vector<SafetensorsWriter::Tensor> tensors;
   for (const OwnPiece& piece : pieces) {

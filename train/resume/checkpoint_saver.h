@@ -14,9 +14,9 @@ namespace headroom {
 
 class CheckpointSaver {
  public:
-  // Checks --save-checkpoint at once: an unusable directory fails before the first step. grid:
-  // null: one rank. Throws WriteError, UsageError, one line.
-  CheckpointSaver(const RunSpec& spec, const DeviceMesh* grid);
+  // Checks --save-checkpoint at once: an unusable directory fails before the first step.
+  // device_mesh: null: one rank. Throws WriteError, UsageError, one line.
+  CheckpointSaver(const RunSpec& spec, const DeviceMesh* device_mesh);
 
   // True if --save-every asks for one after this many steps, counted from the first run on.
   bool is_due(int64_t step) const { return spec_.save_every > 0 && step % spec_.save_every == 0; }
@@ -32,7 +32,7 @@ class CheckpointSaver {
   void write_index_of(const Step& step, int64_t steps) const;
 
   const RunSpec spec_;
-  const DeviceMesh* grid_;
+  const DeviceMesh* device_mesh_;
   std::unique_ptr<CheckpointDirectory> directory_;  // on the first rank
   int64_t last_ = -1;
 };

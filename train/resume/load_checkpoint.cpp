@@ -110,15 +110,15 @@ void parameters_from_masters(const Optimizer& optimizer) {
 
 }  // namespace
 
-int64_t load_checkpoint(Step& step, const RunSpec& spec, const DeviceMesh* grid,
+int64_t load_checkpoint(Step& step, const RunSpec& spec, const DeviceMesh* device_mesh,
                         std::vector<std::string>* notes) {
   const torch::NoGradGuard no_grad;
   // The same for all ranks, even if others write there.
   std::string checkpoint;
-  if (grid == nullptr || grid->rank() == 0) {
+  if (device_mesh == nullptr || device_mesh->rank() == 0) {
     checkpoint = newest_checkpoint(spec.load_checkpoint, notes);
   }
-  if (grid != nullptr) checkpoint = grid->of_first(checkpoint);
+  if (device_mesh != nullptr) checkpoint = device_mesh->of_first(checkpoint);
   const CheckpointIndex index = read_index(checkpoint);
   for (const std::string& note : check_same_run(checkpoint, index, spec)) notes->push_back(note);
   notes->push_back("going on from step " + std::to_string(index.step) + " of " + checkpoint);
@@ -132,7 +132,7 @@ int64_t load_checkpoint(Step& step, const RunSpec& spec, const DeviceMesh* grid,
     if (index.updates > 0) optimizer->resume(index.updates);
   }
   Reader reader(checkpoint, index);
-  for (const OwnTensor& own : own_tensors(step, spec, grid)) reader.fill(own);
+  for (const OwnTensor& own : own_tensors(step, spec, device_mesh)) reader.fill(own);
   for (const Optimizer* optimizer : optimizers) parameters_from_masters(*optimizer);
   step.hooks.end_update();
   if (step.update->loss_scaler && index.loss_scale) {

@@ -11,9 +11,9 @@
 namespace headroom {
 
 // Fills a new step with this rank's part of --load-checkpoint and returns the number of steps done.
-// Every rank must call this; grid: null: one rank. `notes` gets the differences between the two
-// runs. Throws UsageError, one line.
-int64_t load_checkpoint(Step& step, const RunSpec& spec, const DeviceMesh* grid,
+// Every rank must call this; device_mesh: null: one rank. `notes` gets the differences between the
+// two runs. Throws UsageError, one line.
+int64_t load_checkpoint(Step& step, const RunSpec& spec, const DeviceMesh* device_mesh,
                         std::vector<std::string>* notes);
 
 }  // namespace headroom

@@ -39,8 +39,8 @@ void share(const TensorParallel& tensors, const Tensor& own, Place* place) {
   place->largest = whole_of(place->shape).numel() / along * part_of(along, place->tp, 0).length;
 }
 
-std::vector<Place> places_of(const Step& step, const RunSpec& spec, const DeviceMesh* grid) {
-  const bool is_copy = !saves(spec, grid);
+std::vector<Place> places_of(const Step& step, const RunSpec& spec, const DeviceMesh* device_mesh) {
+  const bool is_copy = !saves(spec, device_mesh);
   std::vector<Place> places;
   const auto add = [&](const std::string& name, const Tensor& own, int64_t begin, int64_t length) {
     Place place;
@@ -120,8 +120,8 @@ int64_t sharing_replicas(const RunSpec& spec) {
   return spec.shard_group > 0 ? std::min(spec.shard_group, all) : all;
 }
 
-bool saves(const RunSpec& spec, const DeviceMesh* grid) {
-  return grid == nullptr || grid->place(MeshAxis::kData) < sharing_replicas(spec);
+bool saves(const RunSpec& spec, const DeviceMesh* device_mesh) {
+  return device_mesh == nullptr || device_mesh->place(MeshAxis::kData) < sharing_replicas(spec);
 }
 
 std::string safetensors_dtype(torch::Dtype dtype) {
@@ -131,8 +131,9 @@ std::string safetensors_dtype(torch::Dtype dtype) {
   return "F32";
 }
 
-std::vector<OwnTensor> own_tensors(const Step& step, const RunSpec& spec, const DeviceMesh* grid) {
-  const std::vector<Place> places = places_of(step, spec, grid);
+std::vector<OwnTensor> own_tensors(const Step& step, const RunSpec& spec,
+                                   const DeviceMesh* device_mesh) {
+  const std::vector<Place> places = places_of(step, spec, device_mesh);
   std::vector<OwnTensor> all;
   size_t first = 0;
   for (const Optimizer* optimizer : step.update->optimizers()) {

@@ -22,13 +22,14 @@ struct OwnTensor {
 };
 
 // Masters, or else parameters or pieces of them; each is followed by its states, if there was an
-// update. grid: null: one rank.
-std::vector<OwnTensor> own_tensors(const Step& step, const RunSpec& spec, const DeviceMesh* grid);
+// update. device_mesh: null: one rank.
+std::vector<OwnTensor> own_tensors(const Step& step, const RunSpec& spec,
+                                   const DeviceMesh* device_mesh);
 
 // Replicas that share the states; further ones are copies.
 int64_t sharing_replicas(const RunSpec& spec);
 // True if this rank has data that no other rank saves.
-bool saves(const RunSpec& spec, const DeviceMesh* grid);
+bool saves(const RunSpec& spec, const DeviceMesh* device_mesh);
 
 // "F32"
 std::string safetensors_dtype(torch::Dtype dtype);

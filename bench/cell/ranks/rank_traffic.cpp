@@ -6,8 +6,8 @@ namespace headroom {
 
 std::map<std::string, RankGroup::Moved> RankTraffic::so_far() const {
   std::map<std::string, RankGroup::Moved> all;
-  if (grid_ == nullptr) return all;
-  for (const auto& [name, group] : grid_->groups()) {
+  if (device_mesh_ == nullptr) return all;
+  for (const auto& [name, group] : device_mesh_->groups()) {
     for (const auto& word : words_of(Collective{})) {
       const RankGroup::Moved& moved = group->moved(word.value);
       if (moved.calls == 0) continue;
@@ -20,7 +20,7 @@ std::map<std::string, RankGroup::Moved> RankTraffic::so_far() const {
 }
 
 void RankTraffic::fill(Record& record, int64_t steps, torch::Device device) const {
-  if (grid_ == nullptr || steps == 0) return;
+  if (device_mesh_ == nullptr || steps == 0) return;
   RankFigures& own = record.ranks.edit().front();
   own.nccl_bytes = nccl_bytes_of(device.index());
   for (const auto& [kind, after] : so_far()) {

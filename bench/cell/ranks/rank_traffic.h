@@ -9,8 +9,9 @@ namespace headroom {
 
 class RankTraffic {
  public:
-  // Counts from now on. grid: null = one rank, nothing is reported.
-  explicit RankTraffic(const DeviceMesh* grid) : grid_(grid), before_(so_far()) {}
+  // Counts from now on. device_mesh: null = one rank, nothing is reported.
+  explicit RankTraffic(const DeviceMesh* device_mesh)
+      : device_mesh_(device_mesh), before_(so_far()) {}
 
   // Writes the mean of the steps since, and NCCL's memory on a virtual card, to the only rank of
   // Record::ranks.
@@ -19,7 +20,7 @@ class RankTraffic {
  private:
   std::map<std::string, RankGroup::Moved> so_far() const;  // "dp all_reduce"
 
-  const DeviceMesh* grid_;
+  const DeviceMesh* device_mesh_;
   std::map<std::string, RankGroup::Moved> before_;
 };
 

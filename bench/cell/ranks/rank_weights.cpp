@@ -4,10 +4,12 @@
 
 namespace headroom {
 
-void save_weights_of_ranks(const Step& step, const DeviceMesh& grid, const std::string& path) {
+void save_weights_of_ranks(const Step& step, const DeviceMesh& device_mesh,
+                           const std::string& path) {
   const NamedTensors weights = step.weights();
-  const bool writes = grid.place(MeshAxis::kData) == 0 && grid.place(MeshAxis::kTensor) == 0;
-  const auto& stages = grid.group(MeshAxis::kPipeline);
+  const bool writes =
+      device_mesh.place(MeshAxis::kData) == 0 && device_mesh.place(MeshAxis::kTensor) == 0;
+  const auto& stages = device_mesh.group(MeshAxis::kPipeline);
   if (!writes) return;
   if (stages == nullptr) return save_weights(weights, path);
   save_weights(weights, weight_part_path(path, stages->rank(), stages->size()));

@@ -10,6 +10,7 @@ namespace headroom {
 
 // Called by every rank. Without pipeline stages one file; with them a part for each stage and their
 // index (train/data/weight_parts.h). Throws WriteError, one line.
-void save_weights_of_ranks(const Step& step, const DeviceMesh& grid, const std::string& path);
+void save_weights_of_ranks(const Step& step, const DeviceMesh& device_mesh,
+                           const std::string& path);
 
 }  // namespace headroom

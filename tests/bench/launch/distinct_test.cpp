@@ -47,11 +47,11 @@ std::vector<int64_t> ran(const std::vector<RankKind>& kinds) {
 }
 
 TEST(DistinctRanks, StagesOfAPipelineAreKindsAndTheOtherAxesAreNot) {
-  const Grid grid{.stages = 8, .replicas = 16, .tensors = 8};
+  const Grid device_mesh{.stages = 8, .replicas = 16, .tensors = 8};
   int runs = 0;
-  const auto kinds = distinct_ranks(grid.groups(), grid.size(), [&](int64_t rank) {
+  const auto kinds = distinct_ranks(device_mesh.groups(), device_mesh.size(), [&](int64_t rank) {
     ++runs;
-    const int64_t stage = grid.stage_of(rank);
+    const int64_t stage = device_mesh.stage_of(rank);
     return RankPrint(stage == 0 ? "first" : stage == 7 ? "last" : "between");
   });
   EXPECT_THAT(ran(kinds), ElementsAre(0, 128, 896));
@@ -60,9 +60,10 @@ TEST(DistinctRanks, StagesOfAPipelineAreKindsAndTheOtherAxesAreNot) {
 }
 
 TEST(DistinctRanks, WhereTwoAxesDifferEveryCombinationRuns) {
-  const Grid grid{.stages = 2, .replicas = 4, .tensors = 2};
-  const auto kinds = distinct_ranks(grid.groups(), grid.size(), [&](int64_t rank) {
-    return std::to_string(grid.stage_of(rank)) + (grid.replica_of(rank) == 3 ? " short" : "");
+  const Grid device_mesh{.stages = 2, .replicas = 4, .tensors = 2};
+  const auto kinds = distinct_ranks(device_mesh.groups(), device_mesh.size(), [&](int64_t rank) {
+    return std::to_string(device_mesh.stage_of(rank)) +
+           (device_mesh.replica_of(rank) == 3 ? " short" : "");
   });
   EXPECT_THAT(ran(kinds), ElementsAre(0, 6, 8, 14));
   EXPECT_EQ(rank_list(kinds[0].ranks), "0-5");

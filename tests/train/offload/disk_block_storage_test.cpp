@@ -47,11 +47,11 @@ class HomesOnDiskTest : public testing::Test {
  protected:
   // With transfers of a page or two, so that a parameter takes many.
   std::unique_ptr<DiskBlockStorage> of_blocks(int64_t blocks, const std::string& directory) {
-    auto homes = std::make_unique<DiskBlockStorage>(
+    auto storage = std::make_unique<DiskBlockStorage>(
         DiskBlockStorageOptions{.directory = directory, .blocks = blocks, .transfer_bytes = 8192},
         std::make_shared<Counted>());
-    for (int64_t block = 0; block < blocks; ++block) homes->take(numbers(block));
-    return homes;
+    for (int64_t block = 0; block < blocks; ++block) storage->take(numbers(block));
+    return storage;
   }
   std::unique_ptr<DiskBlockStorage> of_blocks(int64_t blocks) {
     return of_blocks(blocks, folder_.path());
@@ -78,65 +78,65 @@ class HomesOnDiskTest : public testing::Test {
 };
 
 TEST_F(HomesOnDiskTest, WhatWasPutThereComesBackWheneverItIsAskedFor) {
-  const auto homes = of_blocks(7);
+  const auto storage = of_blocks(7);
   for (const int64_t block : {0, 1, 2, 3, 4, 5, 6, 5, 4, 3, 2, 1, 0, 6, 0, 3}) {
     const Tensors to = room();
-    homes->fetch(block, to);
-    homes->wait(block);
-    homes->leave(block);
+    storage->fetch(block, to);
+    storage->wait(block);
+    storage->leave(block);
     expect_equal(to, numbers(block));
   }
 }
 
 TEST_F(HomesOnDiskTest, ManyMayBeAskedForBeforeAnyIsWaitedFor) {
-  const auto homes = of_blocks(7);
+  const auto storage = of_blocks(7);
   std::vector<Tensors> to;
-  for (int64_t block = 0; block < 7; ++block) homes->fetch(block, to.emplace_back(room()));
+  for (int64_t block = 0; block < 7; ++block) storage->fetch(block, to.emplace_back(room()));
   for (int64_t block = 6; block >= 0; --block) {
-    homes->wait(block);
+    storage->wait(block);
     expect_equal(to[static_cast<size_t>(block)], numbers(block));
   }
 }
 
 TEST_F(HomesOnDiskTest, ABlockThatIsLeftBeforeItCameComesTheNextTime) {
-  const auto homes = of_blocks(5);
+  const auto storage = of_blocks(5);
   for (int64_t block = 0; block < 5; ++block) {
-    homes->fetch(block, room());
-    homes->leave(block);
+    storage->fetch(block, room());
+    storage->leave(block);
   }
   const Tensors to = room();
-  homes->fetch(2, to);
-  homes->wait(2);
+  storage->fetch(2, to);
+  storage->wait(2);
   expect_equal(to, numbers(2));
 }
 
 TEST_F(HomesOnDiskTest, StoresInAnyOrderAreReadByWhatIsAskedForAfterThem) {
-  const auto homes = of_blocks(6);
+  const auto storage = of_blocks(6);
   const auto arena = HostArena::make(/*pinned=*/false, /*limit_bytes=*/0);
   for (int64_t time = 1; time < 4; ++time) {
     for (size_t index = 0; index < std::size(kSizes); ++index) {
       for (int64_t block = 5; block >= 0; --block) {
         const auto buffer = arena->take(kSizes[index]);
         scatter(numbers(block, time)[index], *buffer);
-        homes->store({block, index}, *buffer);
+        storage->store({block, index}, *buffer);
       }
     }
     for (int64_t block = 0; block < 6; ++block) {
       const Tensors to = room();
-      homes->fetch(block, to);
-      homes->wait(block);
+      storage->fetch(block, to);
+      storage->wait(block);
       expect_equal(to, numbers(block, time));
     }
-    homes->finish_stores();
+    storage->finish_stores();
   }
 }
 
 TEST_F(HomesOnDiskTest, TheHostReadsAndWritesSingleParameters) {
-  const auto homes = of_blocks(4);
-  homes->write({2, 3}, numbers(9)[3]);
-  homes->write({2, 3}, numbers(8)[3]);
+  const auto storage = of_blocks(4);
+  storage->write({2, 3}, numbers(9)[3]);
+  storage->write({2, 3}, numbers(8)[3]);
   Tensors to = room();
-  for (size_t i = 0; i < to.size(); ++i) homes->read({2, i}, to[i]);
+  for (size_t i = 0; i < to.size(); ++i) storage->read({2, i}, to[i]);
   Tensors expected = numbers(2);
   expected[3] = numbers(8)[3];
   expect_equal(to, expected);
@@ -144,21 +144,21 @@ TEST_F(HomesOnDiskTest, TheHostReadsAndWritesSingleParameters) {
 
 TEST_F(HomesOnDiskTest, BytesAreOfWholePagesAndOfNoFileForACardThatHasNoNumbers) {
   for (const std::string& directory : {folder_.path(), std::string()}) {
-    const auto homes = of_blocks(5, directory);
-    EXPECT_EQ(homes->disk().files, 5 * kOnPages);
-    EXPECT_EQ(homes->disk().written, 5 * kOnPages);
-    homes->fetch(1, room());
-    homes->wait(1);
-    homes->store({1, 3}, *HostArena::make(false, 0)->take(kSizes[3]));
-    homes->finish_stores();
-    EXPECT_EQ(homes->disk().read, kOnPages);
-    EXPECT_EQ(homes->disk().written, 5 * kOnPages + 18 * 4096);
-    EXPECT_EQ(homes->slabs().size(), 1);
+    const auto storage = of_blocks(5, directory);
+    EXPECT_EQ(storage->disk().files, 5 * kOnPages);
+    EXPECT_EQ(storage->disk().written, 5 * kOnPages);
+    storage->fetch(1, room());
+    storage->wait(1);
+    storage->store({1, 3}, *HostArena::make(false, 0)->take(kSizes[3]));
+    storage->finish_stores();
+    EXPECT_EQ(storage->disk().read, kOnPages);
+    EXPECT_EQ(storage->disk().written, 5 * kOnPages + 18 * 4096);
+    EXPECT_EQ(storage->slabs().size(), 1);
   }
 }
 
 TEST_F(HomesOnDiskTest, TheFileHasNoNameWhileItIsThere) {
-  const auto homes = of_blocks(3);
+  const auto storage = of_blocks(3);
   DIR* const directory = opendir(folder_.path().c_str());
   while (const dirent* entry = readdir(directory)) {
     EXPECT_THAT(entry->d_name, testing::AnyOf(testing::StrEq("."), testing::StrEq("..")));
@@ -183,9 +183,9 @@ int nameless_in(const std::string& directory) {
 }
 
 TEST_F(HomesOnDiskTest, ABitThatTheDiskHasChangedIsRefusedWithItsBlock) {
-  const auto homes = of_blocks(5);
-  homes->finish_stores();
-  // In the second parameter of the fourth block: not through the descriptor of `homes`, which may
+  const auto storage = of_blocks(5);
+  storage->finish_stores();
+  // In the second parameter of the fourth block: not through the descriptor of `storage`, which may
   // require whole pages.
   const std::string path = "/proc/self/fd/" + std::to_string(nameless_in(folder_.path()));
   const int file = ::open(path.c_str(), O_RDWR);
@@ -197,12 +197,12 @@ TEST_F(HomesOnDiskTest, ABitThatTheDiskHasChangedIsRefusedWithItsBlock) {
   ASSERT_EQ(fsync(file), 0);
   close(file);
   Tensors whole = room();
-  homes->fetch(2, whole);
-  homes->wait(2);
+  storage->fetch(2, whole);
+  storage->wait(2);
   expect_equal(whole, numbers(2));
   const auto fetch = [&] {
-    homes->fetch(3, whole);
-    homes->wait(3);
+    storage->fetch(3, whole);
+    storage->wait(3);
   };
   const std::string bytes = std::to_string(3 * kOnPages + 3 * 4096) + " to " +
                             std::to_string(3 * kOnPages + 4 * 4096 - 1);

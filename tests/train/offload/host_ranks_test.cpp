@@ -31,7 +31,8 @@ std::vector<Tensor> gradients(double times = 1) {
 struct OneUpdate {
   explicit OneUpdate(HostRanks ranks, double max_norm = 0)
       : optimizer(parameters, make_copy_queue(torch::kCPU), HostAdamwOptions{},
-                  std::make_shared<MemoryStates>(parameters.values()), /*homes=*/nullptr,
+                  std::make_shared<MemoryStates>(parameters.values()),
+                  /*offloaded_parameters=*/nullptr,
                   /*masters=*/NamedTensors(), /*host_limit_bytes=*/0, std::move(ranks)) {
     optimizer.clip_to(max_norm);
   }

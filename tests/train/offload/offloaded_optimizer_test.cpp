@@ -303,7 +303,7 @@ TEST(OffloadedOptimizer, HostMemoryThatIsNotToBeHadIsOutOfMemoryInTheStep) {
   const NamedTensors parameters = small.step->model()->named_parameters();
   small.step->update = std::make_shared<OffloadedOptimizer>(
       parameters, small.step->copies, HostAdamwOptions{},
-      std::make_shared<MemoryStates>(parameters.values()), /*homes=*/nullptr,
+      std::make_shared<MemoryStates>(parameters.values()), /*offloaded_parameters=*/nullptr,
       /*masters=*/NamedTensors(), /*host_limit_bytes=*/1 << 20);
   const std::vector<Tensor> before = small.parameters();
   EXPECT_THROW(small.run(0), c10::OutOfMemoryError);

@@ -64,9 +64,9 @@ Timeline timeline_of_rank(RunSpec spec, int rank, const c10::intrusive_ptr<c10d:
   DeviceMesh::Groups groups;
   groups.at(static_cast<size_t>(MeshAxis::kData)) =
       std::make_shared<RankGroup>(c10::make_intrusive<WatchedGroup>(gloo, timeline));
-  const DeviceMesh grid(spec.mesh, rank, groups);
+  const DeviceMesh device_mesh(spec.mesh, rank, groups);
   std::vector<std::string> notes;
-  const auto step = build_step(spec, torch::kCPU, &notes, &grid);
+  const auto step = build_step(spec, torch::kCPU, &notes, &device_mesh);
   Data data(spec, spec.vocab_size, torch::kCPU, 2, rank);
   StepTimeline listener(*step, timeline);
   const Listening listening(*step, &listener);
@@ -163,8 +163,9 @@ TEST(OnACard, ACollectiveRunsOnAStreamOfItsOwnAndItsWaitDoesNotStopTheHost) {
   const torch::Device card(torch::kCUDA, 0);
   const Launched alone = {
       .rank = 0, .ranks = kRanks, .address = "127.0.0.1", .port = 1, .alone = true};
-  const DeviceMesh grid(parse_mesh("--mesh", "dp=2"), alone, card, std::chrono::seconds(10), {});
-  const std::shared_ptr<RankGroup>& group = grid.group(MeshAxis::kData);
+  const DeviceMesh device_mesh(parse_mesh("--mesh", "dp=2"), alone, card, std::chrono::seconds(10),
+                               {});
+  const std::shared_ptr<RankGroup>& group = device_mesh.group(MeshAxis::kData);
   const Tensor part = torch::zeros({512}, card);
   const Tensor whole = torch::zeros({1024}, card);
   group->all_reduce({whole})->wait();  // makes the communicator

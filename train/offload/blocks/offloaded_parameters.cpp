@@ -35,8 +35,8 @@ struct OffloadedParameters::Block {
   std::vector<std::string> names;  // by parameter
 };
 
-OffloadedParameters::OffloadedParameters(std::unique_ptr<BlockStorage> homes)
-    : homes_(std::move(homes)) {}
+OffloadedParameters::OffloadedParameters(std::unique_ptr<BlockStorage> storage)
+    : storage_(std::move(storage)) {}
 
 OffloadedParameters::~OffloadedParameters() = default;
 
@@ -44,7 +44,7 @@ void OffloadedParameters::take(TransformerBlock& block) {
   Block& taken = *blocks_.emplace_back(std::make_unique<Block>());
   taken.parameters = block->parameters();
   taken.names.resize(taken.parameters.size());
-  homes_->take(taken.bytes());
+  storage_->take(taken.bytes());
   taken.free();
   add();
 }
@@ -52,15 +52,15 @@ void OffloadedParameters::take(TransformerBlock& block) {
 void OffloadedParameters::fetch(int64_t index) {
   const Block& block = *blocks_[static_cast<size_t>(index)];
   block.allocate(tags_);
-  homes_->fetch(index, block.bytes());
+  storage_->fetch(index, block.bytes());
 }
 
 void OffloadedParameters::drop(int64_t index) {
-  homes_->leave(index);
+  storage_->leave(index);
   blocks_[static_cast<size_t>(index)]->free();
 }
 
-void OffloadedParameters::wait_for(int64_t index) { homes_->wait(index); }
+void OffloadedParameters::wait_for(int64_t index) { storage_->wait(index); }
 
 void OffloadedParameters::name(const NamedTensors& parameters) {
   for (const auto& item : parameters) {
@@ -72,7 +72,7 @@ void OffloadedParameters::name(const NamedTensors& parameters) {
 
 void OffloadedParameters::listen(ScopeListener* /*scopes*/, MemoryTags* tags) {
   tags_ = tags;
-  tag(tags_, Category::kOther, homes_->slabs(), {"parameters on the host"});
+  tag(tags_, Category::kOther, storage_->slabs(), {"parameters on the host"});
 }
 
 BlockStorage::Place OffloadedParameters::find(const Tensor& parameter) const {
@@ -85,26 +85,26 @@ BlockStorage::Place OffloadedParameters::find(const Tensor& parameter) const {
   return {0, kNone};
 }
 
-std::shared_ptr<HostArena::Buffer> OffloadedParameters::home(const Tensor& parameter) const {
+std::shared_ptr<HostArena::Buffer> OffloadedParameters::host_buffer(const Tensor& parameter) const {
   const BlockStorage::Place place = find(parameter);
-  return place.index == kNone ? nullptr : homes_->in_memory(place);
+  return place.index == kNone ? nullptr : storage_->in_memory(place);
 }
 
 void OffloadedParameters::store(const Tensor& parameter, const HostArena::Buffer& numbers) {
-  homes_->store(find(parameter), numbers);
+  storage_->store(find(parameter), numbers);
 }
 
 Tensor OffloadedParameters::on_host(const Tensor& parameter) const {
   const BlockStorage::Place place = find(parameter);
   if (place.index == kNone) return parameter;
   Tensor numbers = torch::empty(parameter.sizes(), parameter.options().device(torch::kCPU));
-  homes_->read(place, bytes_of(numbers));
+  storage_->read(place, bytes_of(numbers));
   return numbers;
 }
 
 void OffloadedParameters::set(const Tensor& parameter, const Tensor& numbers) {
   const BlockStorage::Place place = find(parameter);
-  if (place.index != kNone) homes_->write(place, bytes_of(numbers));
+  if (place.index != kNone) storage_->write(place, bytes_of(numbers));
 }
 
 }  // namespace headroom

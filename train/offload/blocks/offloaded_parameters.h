@@ -28,7 +28,7 @@ namespace headroom {
 
 class OffloadedParameters final : public BlockPrefetcher, public StepHook {
  public:
-  explicit OffloadedParameters(std::unique_ptr<BlockStorage> homes);
+  explicit OffloadedParameters(std::unique_ptr<BlockStorage> storage);
   ~OffloadedParameters() override;
 
   // Moves out the parameters of each block as soon as it is made.
@@ -44,10 +44,10 @@ class OffloadedParameters final : public BlockPrefetcher, public StepHook {
   // True if the parameter comes and goes.
   bool is_offloaded(const torch::Tensor& parameter) const { return find(parameter).index != kNone; }
   // Memory for writing its new numbers; null: use store(), or it stays on the card.
-  std::shared_ptr<HostArena::Buffer> home(const torch::Tensor& parameter) const;
+  std::shared_ptr<HostArena::Buffer> host_buffer(const torch::Tensor& parameter) const;
   void store(const torch::Tensor& parameter, const HostArena::Buffer& numbers);
   // Waits until everything stored is in place.
-  void finish_stores() { homes_->finish_stores(); }
+  void finish_stores() { storage_->finish_stores(); }
 
   // The numbers of an offloaded parameter, as a new tensor on the host; the parameter itself if it
   // stays on the card.
@@ -55,8 +55,8 @@ class OffloadedParameters final : public BlockPrefetcher, public StepHook {
   // Sets an offloaded parameter's numbers, in its type and shape.
   void set(const torch::Tensor& parameter, const torch::Tensor& numbers);
 
-  DiskFigures disk() const { return homes_->disk(); }
-  std::vector<std::string> notes() const { return homes_->notes(); }
+  DiskFigures disk() const { return storage_->disk(); }
+  std::vector<std::string> notes() const { return storage_->notes(); }
 
  private:
   static constexpr size_t kNone = -1;
@@ -68,7 +68,7 @@ class OffloadedParameters final : public BlockPrefetcher, public StepHook {
   void drop(int64_t index) override;
   void wait_for(int64_t index) override;
 
-  std::unique_ptr<BlockStorage> homes_;
+  std::unique_ptr<BlockStorage> storage_;
   std::vector<std::unique_ptr<Block>> blocks_;
   MemoryTags* tags_ = nullptr;
 };

@@ -27,14 +27,15 @@ OffloadedOptimizer::OffloadedOptimizer(const torch::OrderedDict<std::string, Ten
                                        std::shared_ptr<CopyQueue> copies,
                                        const HostAdamwOptions& options,
                                        std::shared_ptr<HostStates> states,
-                                       OffloadedParameters* homes, const NamedTensors& masters,
-                                       int64_t host_limit_bytes, HostRanks ranks)
+                                       OffloadedParameters* offloaded_parameters,
+                                       const NamedTensors& masters, int64_t host_limit_bytes,
+                                       HostRanks ranks)
     : GradientSink(parameters, ranks.source),
       copies_(std::move(copies)),
       options_(options),
       states_(std::move(states)),
       ranks_(std::move(ranks)),
-      homes_(homes) {
+      offloaded_parameters_(offloaded_parameters) {
   const torch::NoGradGuard no_grad;
   const torch::Device device = parameters_.empty() ? torch::kCPU : parameters_.front().device();
   const bool on_card = device.is_cuda();
@@ -42,9 +43,9 @@ OffloadedOptimizer::OffloadedOptimizer(const torch::OrderedDict<std::string, Ten
   arena_ = HostArena::make(/*pinned=*/on_card, host_limit_bytes);
   held_.resize(parameters_.size());
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    if (homes_ == nullptr) break;
-    held_[i].is_offloaded = homes_->is_offloaded(parameters_[i]);
-    held_[i].home = homes_->home(parameters_[i]);
+    if (offloaded_parameters_ == nullptr) break;
+    held_[i].is_offloaded = offloaded_parameters_->is_offloaded(parameters_[i]);
+    held_[i].host_buffer = offloaded_parameters_->host_buffer(parameters_[i]);
   }
   if (!computes_) return;
   if (states_->steps_done() < 0) {
@@ -124,7 +125,7 @@ void OffloadedOptimizer::finish_step(StepHook& hooks) {
   if (finite) {
     const std::vector<int> order(arrived_.begin(), arrived_.end());
     states_->step(order, [this](const StatesInMemory& piece) { update(piece); });
-    if (homes_ != nullptr) homes_->finish_stores();
+    if (offloaded_parameters_ != nullptr) offloaded_parameters_->finish_stores();
   }
   for (const size_t index : arrived_) {
     if (held_[index].on_the_way) held_[index].on_the_way->wait();
@@ -190,8 +191,8 @@ void OffloadedOptimizer::update(const StatesInMemory& piece) {
   held.on_the_way.reset();
   if (!held.is_offloaded) {
     held.on_the_way = copies_->in(held.buffer, bytes_of(parameters_[index]));
-  } else if (!held.home) {
-    homes_->store(parameters_[index], *held.buffer);
+  } else if (!held.host_buffer) {
+    offloaded_parameters_->store(parameters_[index], *held.buffer);
   }
 }
 
@@ -199,7 +200,7 @@ void OffloadedOptimizer::compute(const StatesInMemory& piece) {
   const auto index = static_cast<size_t>(piece.region);
   const Held& held = held_[index];
   const int64_t size = parameters_[index].element_size();
-  const HostArena::Buffer& weights = held.home ? *held.home : *held.buffer;
+  const HostArena::Buffer& weights = held.host_buffer ? *held.host_buffer : *held.buffer;
   int64_t at = 0;  // in bytes of the parameter
   for_each_common_part(*held.buffer, weights, [&](Tensor& gradients, Tensor& weight_bytes) {
     const int64_t begin = std::max(piece.first * size, at);
@@ -225,7 +226,7 @@ void OffloadedOptimizer::masters_from_weights(const NamedTensors& masters) {
     const auto index = static_cast<size_t>(piece.region);
     if (piece.first == 0) {
       numbers = parameters_[index];
-      if (held_[index].is_offloaded) numbers = homes_->on_host(numbers);
+      if (held_[index].is_offloaded) numbers = offloaded_parameters_->on_host(numbers);
       if (!masters.is_empty()) numbers = masters[names_[index]];
       numbers = numbers.detach().view({-1});
     }
@@ -239,12 +240,14 @@ void OffloadedOptimizer::weights_from_masters() {
     const auto index = static_cast<size_t>(piece.region);
     const Tensor& parameter = parameters_[index];
     if (piece.first == 0) {
-      numbers =
-          (held_[index].is_offloaded ? homes_->on_host(parameter) : parameter).detach().view({-1});
+      numbers = (held_[index].is_offloaded ? offloaded_parameters_->on_host(parameter) : parameter)
+                    .detach()
+                    .view({-1});
     }
     numbers.narrow(0, piece.first, piece.numbers).copy_(masters_of(piece));
     const bool whole = piece.first + piece.numbers == numbers.numel();
-    if (whole && held_[index].is_offloaded) homes_->set(parameter, numbers.view(parameter.sizes()));
+    if (whole && held_[index].is_offloaded)
+      offloaded_parameters_->set(parameter, numbers.view(parameter.sizes()));
   });
 }
 

@@ -57,12 +57,13 @@ struct HostRanks {
 
 class OffloadedOptimizer final : public GradientSink {
  public:
-  // homes: storage of the parameters that are not on the card; null: all are on it. masters:
-  // initial masters, by parameter name; empty: the weights. host_limit_bytes: on the pinned memory;
-  // 0 = none.
+  // offloaded_parameters: storage of the parameters that are not on the card; null: all are on it.
+  // masters: initial masters, by parameter name; empty: the weights. host_limit_bytes: on the
+  // pinned memory; 0 = none.
   OffloadedOptimizer(const torch::OrderedDict<std::string, torch::Tensor>& parameters,
                      std::shared_ptr<CopyQueue> copies, const HostAdamwOptions& options,
-                     std::shared_ptr<HostStates> states, OffloadedParameters* homes = nullptr,
+                     std::shared_ptr<HostStates> states,
+                     OffloadedParameters* offloaded_parameters = nullptr,
                      const NamedTensors& masters = NamedTensors(), int64_t host_limit_bytes = 0,
                      HostRanks ranks = {});
   ~OffloadedOptimizer() override;
@@ -89,7 +90,7 @@ class OffloadedOptimizer final : public GradientSink {
     bool arrived = false;       // an earlier micro-batch of this step's has
     bool is_offloaded = false;  // the parameter is not on the card
     // Target of the new weight, if not over the gradient.
-    std::shared_ptr<HostArena::Buffer> home;
+    std::shared_ptr<HostArena::Buffer> host_buffer;
   };
 
   void take(size_t index) override;
@@ -110,7 +111,7 @@ class OffloadedOptimizer final : public GradientSink {
   HostAdamwOptions options_;
   std::shared_ptr<HostStates> states_;
   HostRanks ranks_;
-  OffloadedParameters* homes_;  // null: all parameters are on the card
+  OffloadedParameters* offloaded_parameters_;  // null: all parameters are on the card
   double max_grad_norm_ = 0;
   bool computes_;
   std::shared_ptr<HostArena> arena_;
