@@ -43,13 +43,13 @@ class ContiguousCache final : public KvCache {
       : KvCache(shape, {shape.sequences, shape.kv_heads, shape.tokens}, device) {}
 
  protected:
-  void place(const std::vector<Stretch>& stretches) override {
+  void place(const std::vector<SequenceSpan>& spans) override {
     std::vector<int64_t> rows;
     std::vector<int64_t> positions;
-    for (const Stretch& stretch : stretches) {
-      for (int64_t i = 0; i < stretch.length; ++i) {
-        rows.push_back(stretch.row);
-        positions.push_back(stretch.first + i);
+    for (const SequenceSpan& span : spans) {
+      for (int64_t i = 0; i < span.length; ++i) {
+        rows.push_back(span.row);
+        positions.push_back(span.first + i);
       }
     }
     set(rows_T_, torch::tensor(rows, torch::kInt64));
@@ -61,7 +61,7 @@ class ContiguousCache final : public KvCache {
   }
 
   Tensor get(const Tensor& stored, int64_t begin, int64_t end) const override {
-    const auto row = [&](int64_t i) { return stretches()[static_cast<size_t>(i)].row; };
+    const auto row = [&](int64_t i) { return spans()[static_cast<size_t>(i)].row; };
     bool in_order = true;
     for (int64_t i = begin; i < end; ++i) in_order &= row(i) == row(begin) + i - begin;
     if (in_order) return stored.narrow(0, row(begin), end - begin).narrow(2, 0, longest());
@@ -92,24 +92,24 @@ class PagedCache final : public KvCache {
   }
 
  protected:
-  void check_room(const std::vector<Stretch>& stretches) const override {
+  void check_room(const std::vector<SequenceSpan>& spans) const override {
     int64_t wanted = 0;
-    for (const Stretch& stretch : stretches) {
-      const auto has = static_cast<int64_t>(blocks_of_[static_cast<size_t>(stretch.row)].size());
-      wanted += std::max<int64_t>(blocks_for(stretch.first + stretch.length) - has, 0);
+    for (const SequenceSpan& span : spans) {
+      const auto has = static_cast<int64_t>(blocks_of_[static_cast<size_t>(span.row)].size());
+      wanted += std::max<int64_t>(blocks_for(span.first + span.length) - has, 0);
     }
     TORCH_CHECK(wanted <= static_cast<int64_t>(free_.size()), "the cache has ", free_.size(),
                 " free blocks of ", kKvCacheBlock, " tokens, and ", wanted, " are needed");
   }
 
-  void place(const std::vector<Stretch>& stretches) override {
+  void place(const std::vector<SequenceSpan>& spans) override {
     std::vector<int64_t> slots;
     const int64_t widest = blocks_for(longest());
     std::vector<int64_t> table;
-    for (const Stretch& stretch : stretches) {
-      std::vector<int64_t>& blocks = blocks_of_[static_cast<size_t>(stretch.row)];
-      grow(blocks, stretch.first + stretch.length);
-      for (int64_t i = stretch.first; i < stretch.first + stretch.length; ++i) {
+    for (const SequenceSpan& span : spans) {
+      std::vector<int64_t>& blocks = blocks_of_[static_cast<size_t>(span.row)];
+      grow(blocks, span.first + span.length);
+      for (int64_t i = span.first; i < span.first + span.length; ++i) {
         const int64_t block = blocks[static_cast<size_t>(i / kKvCacheBlock)];
         slots.push_back(block * kKvCacheBlock + i % kKvCacheBlock);
       }
@@ -121,7 +121,7 @@ class PagedCache final : public KvCache {
     }
     set(slots_T_, torch::tensor(slots, torch::kInt64));
     set(table_BN_,
-        torch::tensor(table, torch::kInt64).view({static_cast<int64_t>(stretches.size()), widest}));
+        torch::tensor(table, torch::kInt64).view({static_cast<int64_t>(spans.size()), widest}));
   }
 
   void put(const Tensor& stored, const Tensor& entries_T) override {
@@ -149,7 +149,7 @@ class PagedCache final : public KvCache {
   std::vector<int64_t> free_;                    // the next one is at the end
   std::vector<std::vector<int64_t>> blocks_of_;  // by row, in token order
   Tensor slots_T_;                               // places of this pass's tokens
-  Tensor table_BN_;                              // blocks of each stretch's sequence
+  Tensor table_BN_;                              // blocks of each span's sequence
 };
 
 }  // namespace
@@ -165,25 +165,25 @@ KvCache::KvCache(const KvCacheShape& shape, std::vector<int64_t> sizes, torch::D
   codes_ = torch::zeros(sizes, torch::dtype(stored_as(shape.type)).device(device));
 }
 
-void KvCache::begin(const std::vector<Stretch>& stretches) {
-  for (const Stretch& stretch : stretches) {
-    TORCH_CHECK(stretch.row >= 0 && stretch.row < shape_.sequences, "the cache has ",
-                shape_.sequences, " rows, and row ", stretch.row, " is asked for");
-    TORCH_CHECK(stretch.first == length(stretch.row), "the sequence of row ", stretch.row, " has ",
-                length(stretch.row), " tokens, and position ", stretch.first, " does not follow");
-    TORCH_CHECK(stretch.first + stretch.length <= shape_.tokens, "the cache holds ", shape_.tokens,
-                " tokens of a sequence, and ", stretch.first + stretch.length, " are needed");
+void KvCache::begin(const std::vector<SequenceSpan>& spans) {
+  for (const SequenceSpan& span : spans) {
+    TORCH_CHECK(span.row >= 0 && span.row < shape_.sequences, "the cache has ", shape_.sequences,
+                " rows, and row ", span.row, " is asked for");
+    TORCH_CHECK(span.first == length(span.row), "the sequence of row ", span.row, " has ",
+                length(span.row), " tokens, and position ", span.first, " does not follow");
+    TORCH_CHECK(span.first + span.length <= shape_.tokens, "the cache holds ", shape_.tokens,
+                " tokens of a sequence, and ", span.first + span.length, " are needed");
   }
-  check_room(stretches);
-  stretches_ = stretches;
+  check_room(spans);
+  spans_ = spans;
   longest_ = 0;
   std::vector<int64_t> ends;
-  for (const Stretch& stretch : stretches) {
-    ends.push_back(lengths_[static_cast<size_t>(stretch.row)] = stretch.first + stretch.length);
+  for (const SequenceSpan& span : spans) {
+    ends.push_back(lengths_[static_cast<size_t>(span.row)] = span.first + span.length);
     longest_ = std::max(longest_, ends.back());
   }
   if (keeps_shapes_) longest_ = shape_.tokens;
-  place(stretches);
+  place(spans);
   const bool even =
       std::all_of(ends.begin(), ends.end(), [&](int64_t end) { return end == longest_; });
   if (even && !keeps_shapes_) {

@@ -5,7 +5,7 @@
 //   the longest sequence may become. Blocks are taken as sequences grow and are given back, but
 //   reads go through a table.
 // Approach: keys and values of all layers are one tensor, made once: (L, 2, B, G, T, K) contiguous,
-//   (L, 2, blocks, 16, G, K) paged. begin() takes the stretches that come next and computes their
+//   (L, 2, blocks, 16, G, K) paged. begin() takes the spans that come next and computes their
 //   places once for all layers; append() writes one layer's entries, read() returns one layer's.
 //   In 8 bits each key and each value of each head has its own scale: its largest magnitude over
 //   the largest code (127, or 448 for e4m3). One scale for the whole tensor would have to be known
@@ -18,8 +18,8 @@
 #include <memory>
 #include <vector>
 
+#include "model/batch_layout.h"
 #include "model/kv_cache_shape.h"
-#include "model/pass.h"
 #include "model/torch.h"
 
 namespace headroom {
@@ -32,20 +32,20 @@ class KvCache {
  public:
   virtual ~KvCache() = default;
 
-  // Announces the stretches to append next; each begins where its sequence ends so far. With too
+  // Announces the spans to append next; each begins where its sequence ends so far. With too
   // few free blocks it throws c10::Error and changes nothing.
-  void begin(const std::vector<Stretch>& stretches);
-  // Appends one layer's keys and values of those stretches, (T, G, K) each.
+  void begin(const std::vector<SequenceSpan>& spans);
+  // Appends one layer's keys and values of those spans, (T, G, K) each.
   void append(int64_t layer, const Tensor& k_TGK, const Tensor& v_TGK);
-  // One layer's keys and values for the sequences of stretches [begin, end), in this type. T is the
-  // longest sequence of all stretches; past a sequence's end values are finite but arbitrary.
+  // One layer's keys and values for the sequences of spans [begin, end), in this type. T is the
+  // longest sequence of all spans; past a sequence's end values are finite but arbitrary.
   KeysValues read(int64_t layer, int64_t begin, int64_t end, torch::Dtype type) const;
   // Mask of each sequence's own positions, (B, 1, 1, T) bool; undefined where all are its own.
   const Tensor& mask_B11T() const { return mask_B11T_; }
 
   // With keeps = true, begin() writes into its existing tensors, a mask always exists and reads are
   // as long as the cache. A CUDA graph of a pass then stays valid for the next pass with as many
-  // stretches, if no pass with another number came between.
+  // spans, if no pass with another number came between.
   void keep_shapes(bool keeps) { keeps_shapes_ = keeps; }
 
   // Ends the sequence: its length is 0 again, and its blocks are free.
@@ -58,19 +58,19 @@ class KvCache {
  protected:
   KvCache(const KvCacheShape& shape, std::vector<int64_t> sizes, torch::Device device);
 
-  // Throws c10::Error if the stretches do not fit.
-  virtual void check_room(const std::vector<Stretch>&) const {}
-  // Assigns the places of the stretches' tokens. Called once per pass, after lengths_ is updated.
-  virtual void place(const std::vector<Stretch>& stretches) = 0;
+  // Throws c10::Error if the spans do not fit.
+  virtual void check_room(const std::vector<SequenceSpan>&) const {}
+  // Assigns the places of the spans' tokens. Called once per pass, after lengths_ is updated.
+  virtual void place(const std::vector<SequenceSpan>& spans) = 0;
   // Writes entries (T, G, K) or (T, G) into one layer's keys or values, at the places of place().
   virtual void put(const Tensor& stored, const Tensor& entries_T) = 0;
-  // Reads the entries of stretches [begin, end): (B, G, T, K), or (B, G, T) if `stored` has no K.
+  // Reads the entries of spans [begin, end): (B, G, T, K), or (B, G, T) if `stored` has no K.
   virtual Tensor get(const Tensor& stored, int64_t begin, int64_t end) const = 0;
 
   // Sets `held` to these values, on the device.
   void set(Tensor& held, const Tensor& values) const;
 
-  const std::vector<Stretch>& stretches() const { return stretches_; }
+  const std::vector<SequenceSpan>& spans() const { return spans_; }
   int64_t longest() const { return longest_; }  // longest sequence of the pass, in tokens
   torch::Device device() const { return device_; }
 
@@ -83,7 +83,7 @@ class KvCache {
   Tensor codes_;                  // (L, 2, ..., K); e4m3 as bytes
   Tensor scales_;                 // the same without K; undefined if the type has no scales
   std::vector<int64_t> lengths_;  // by row
-  std::vector<Stretch> stretches_;
+  std::vector<SequenceSpan> spans_;
   int64_t longest_ = 0;
   bool keeps_shapes_ = false;
   Tensor mask_B11T_;

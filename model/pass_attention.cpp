@@ -39,7 +39,7 @@ Tensor eager_masked(const Tensor& q_BGSK, const Tensor& k_BGTK, const Tensor& v_
 }
 
 // Each query sees all keys of its own sequence.
-Tensor decode(const Pass& pass, int64_t layer, Attention kind, const Tensor& q_1HTK) {
+Tensor decode(const BatchLayout& pass, int64_t layer, Attention kind, const Tensor& q_1HTK) {
   const KeysValues cached = pass.cache->read(layer, 0, q_1HTK.size(2), q_1HTK.scalar_type());
   const int64_t groups = cached.k_BGTK.size(1);
   // The H / G query heads of a group become its queries.
@@ -56,40 +56,41 @@ Tensor decode(const Pass& pass, int64_t layer, Attention kind, const Tensor& q_1
   return heads_BGSK.flatten(1).unsqueeze(0);
 }
 
-// Attention of stretches [begin, end), of one length and one first position. Their tokens begin at
+// Attention of spans [begin, end), of one length and one first position. Their tokens begin at
 // `token`.
-Tensor attend_batch(const Pass& pass, int64_t layer, Attention kind, const WholeAttention& whole,
-                    int64_t begin, int64_t end, int64_t token, const Tensor& q_1HTK,
-                    const Tensor& k_1GTK, const Tensor& v_1GTK) {
-  const Stretch& stretch = pass.stretches[static_cast<size_t>(begin)];
-  const Tensor q_BHSK = as_batch(q_1HTK, token, end - begin, stretch.length);
-  if (stretch.first == 0) {
-    return as_tokens(whole(q_BHSK, as_batch(k_1GTK, token, end - begin, stretch.length),
-                           as_batch(v_1GTK, token, end - begin, stretch.length)));
+Tensor attend_batch(const BatchLayout& pass, int64_t layer, Attention kind,
+                    const WholeAttention& whole, int64_t begin, int64_t end, int64_t token,
+                    const Tensor& q_1HTK, const Tensor& k_1GTK, const Tensor& v_1GTK) {
+  const SequenceSpan& span = pass.spans[static_cast<size_t>(begin)];
+  const Tensor q_BHSK = as_batch(q_1HTK, token, end - begin, span.length);
+  if (span.first == 0) {
+    return as_tokens(whole(q_BHSK, as_batch(k_1GTK, token, end - begin, span.length),
+                           as_batch(v_1GTK, token, end - begin, span.length)));
   }
-  const int64_t keys = stretch.first + stretch.length;
+  const int64_t keys = span.first + span.length;
   const KeysValues cached = pass.cache->read(layer, begin, end, q_1HTK.scalar_type());
   const Tensor k_BGTK = cached.k_BGTK.narrow(2, 0, keys);
   const Tensor v_BGTK = cached.v_BGTK.narrow(2, 0, keys);
   if (kind != Attention::kEager) {
-    return as_tokens(sdpa_attention(q_BHSK, k_BGTK, v_BGTK, stretch.first));
+    return as_tokens(sdpa_attention(q_BHSK, k_BGTK, v_BGTK, span.first));
   }
   const int64_t heads = q_BHSK.size(1);
   return as_tokens(
-      eager_attention(q_BHSK, repeated(k_BGTK, heads), repeated(v_BGTK, heads), stretch.first));
+      eager_attention(q_BHSK, repeated(k_BGTK, heads), repeated(v_BGTK, heads), span.first));
 }
 
 }  // namespace
 
-Tensor attend_pass(const Pass& pass, int64_t layer, Attention kind, const WholeAttention& whole,
-                   const Tensor& q_1HTK, const Tensor& k_1GTK, const Tensor& v_1GTK) {
+Tensor attend_pass(const BatchLayout& pass, int64_t layer, Attention kind,
+                   const WholeAttention& whole, const Tensor& q_1HTK, const Tensor& k_1GTK,
+                   const Tensor& v_1GTK) {
   TORCH_CHECK(q_1HTK.size(0) == 1 && q_1HTK.size(2) == pass.tokens(), "a pass of ", pass.tokens(),
               " tokens was given (", q_1HTK.size(0), ", ", q_1HTK.size(2), ") of them");
   if (pass.cache != nullptr) {
     pass.cache->append(layer, k_1GTK.squeeze(0).transpose(0, 1), v_1GTK.squeeze(0).transpose(0, 1));
     if (pass.decodes()) return decode(pass, layer, kind, q_1HTK);
   }
-  const auto count = static_cast<int64_t>(pass.stretches.size());
+  const auto count = static_cast<int64_t>(pass.spans.size());
   if (pass.even()) {
     return attend_batch(pass, layer, kind, whole, 0, count, 0, q_1HTK, k_1GTK, v_1GTK);
   }
@@ -98,7 +99,7 @@ Tensor attend_pass(const Pass& pass, int64_t layer, Attention kind, const WholeA
   for (int64_t i = 0; i < count; ++i) {
     outputs.push_back(
         attend_batch(pass, layer, kind, whole, i, i + 1, token, q_1HTK, k_1GTK, v_1GTK));
-    token += pass.stretches[static_cast<size_t>(i)].length;
+    token += pass.spans[static_cast<size_t>(i)].length;
   }
   return torch::cat(outputs, 1);
 }

@@ -76,7 +76,7 @@ Tensor TransformerImpl::blocks(int64_t first, int64_t end, Tensor x_BSD,
 }
 
 Tensor TransformerImpl::embed(const Tensor& tokens_BS) {
-  if (const Pass* const pass = positions_.pass; pass != nullptr) {
+  if (const BatchLayout* const pass = positions_.pass; pass != nullptr) {
     positions_.cos_TR = positions_.rotary.cos().index_select(0, pass->positions_T);
     positions_.sin_TR = positions_.rotary.sin().index_select(0, pass->positions_T);
   }
@@ -84,7 +84,7 @@ Tensor TransformerImpl::embed(const Tensor& tokens_BS) {
 }
 
 Tensor TransformerImpl::norm(Tensor x_BSD) {
-  const Pass* const pass = positions_.pass;
+  const BatchLayout* const pass = positions_.pass;
   if (pass != nullptr && pass->outputs_N.defined()) x_BSD = x_BSD.index_select(1, pass->outputs_N);
   x_BSD = ln_final_->forward(x_BSD);
   return x_BSD;
@@ -101,15 +101,14 @@ Tensor TransformerImpl::forward(const Tensor& tokens_BS, const BlockRunner& run_
   return head(hidden(tokens_BS, run_block, run_groups));
 }
 
-void TransformerImpl::set_pass(const Pass* pass) {
+void TransformerImpl::set_pass(const BatchLayout* pass) {
   positions_.pass = pass;
   positions_.cos_TR = positions_.sin_TR = Tensor();
   if (pass == nullptr) return;
   const int64_t context_length = positions_.rotary.cos().size(0);
-  for (const Stretch& stretch : pass->stretches) {
-    TORCH_CHECK(stretch.first + stretch.length <= context_length, "a sequence of ",
-                stretch.first + stretch.length, " tokens is beyond the context of ",
-                context_length);
+  for (const SequenceSpan& span : pass->spans) {
+    TORCH_CHECK(span.first + span.length <= context_length, "a sequence of ",
+                span.first + span.length, " tokens is beyond the context of ", context_length);
   }
 }
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "model/attention_kernel.h"
+#include "model/batch_layout.h"
 #include "model/config.h"
 #include "model/layer_factory.h"
 #include "model/layers.h"
-#include "model/pass.h"
 #include "model/torch.h"
 
 namespace headroom {
@@ -90,7 +90,7 @@ class TransformerImpl : public torch::nn::Module {
 
   // Sets the tokens of the next forwards; null: rows of equal length. See PassScope. Throws
   // c10::Error if a token stands beyond the context length.
-  void set_pass(const Pass* pass);
+  void set_pass(const BatchLayout* pass);
 
   // Sets the runner of the written-out softmax in every block.
   void run_core_by(const AttentionRunner& run) {
@@ -116,7 +116,7 @@ TORCH_MODULE(Transformer);
 class PassScope {
  public:
   // Null: rows of equal length.
-  PassScope(Transformer model, const Pass* pass) : model_(std::move(model)) {
+  PassScope(Transformer model, const BatchLayout* pass) : model_(std::move(model)) {
     model_->set_pass(pass);
   }
   ~PassScope() { model_->set_pass(nullptr); }

@@ -47,14 +47,14 @@ std::vector<Change> changes_of(const std::vector<Lifetime>& lifetimes,
 }
 
 // One run of an outermost phase: events [begin, end).
-struct Stretch {
+struct SequenceSpan {
   std::string phase;
   int64_t begin = 0;
   int64_t end = 0;
 };
 
-std::vector<Stretch> outermost_phases(const Recording& recording) {
-  std::vector<Stretch> found;
+std::vector<SequenceSpan> outermost_phases(const Recording& recording) {
+  std::vector<SequenceSpan> found;
   int64_t depth = 0;
   for (const Mark& mark : recording.marks) {
     if (!mark.scope.is_phase()) continue;
@@ -107,7 +107,7 @@ class Walk {
 };
 
 // One run of a phase. `walk` stands before it, and afterwards at its end.
-PhaseComponents breakdown_of_run(const Stretch& stretch, Walk& walk,
+PhaseComponents breakdown_of_run(const SequenceSpan& stretch, Walk& walk,
                                  const std::vector<std::string>& names) {
   PhaseComponents run{.phase = stretch.phase};
   walk.go_to(stretch.begin);
@@ -146,7 +146,7 @@ std::vector<PhaseComponents> phase_breakdowns(const Recording& recording,
   std::vector<Change> changes = changes_of(lifetimes_of(recording, owned), roles, components);
   Walk walk(std::move(changes), components.names.size());
   std::vector<PhaseComponents> found;
-  for (const Stretch& stretch : outermost_phases(recording)) {
+  for (const SequenceSpan& stretch : outermost_phases(recording)) {
     PhaseComponents run = breakdown_of_run(stretch, walk, components.names);
     PhaseComponents& kept = breakdown_of(stretch.phase, found);
     if (run.requested >= kept.requested) kept = std::move(run);

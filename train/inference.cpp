@@ -6,7 +6,7 @@ namespace headroom {
 
 using torch::Tensor;
 
-Tensor Step::infer(const Tensor& tokens_BS, const LossOfOutput& use, const Pass* pass) {
+Tensor Step::infer(const Tensor& tokens_BS, const LossOfOutput& use, const BatchLayout* pass) {
   update->begin_step();
   hooks.begin_step();
   const PassScope layout_of_tokens(model_, pass);

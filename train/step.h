@@ -33,7 +33,7 @@ class Step {
   // A forward without gradients, in any mode, in a scope `forward`; returns `use` of the final
   // norm's output. pass: the layout of the tokens; null: rows of equal length.
   torch::Tensor infer(const torch::Tensor& tokens_BS, const LossOfOutput& use,
-                      const Pass* pass = nullptr);
+                      const BatchLayout* pass = nullptr);
   // The logits of one pass, without guards or scopes.
   torch::Tensor logits(const torch::Tensor& tokens_BS);
 

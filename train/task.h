@@ -26,8 +26,8 @@ struct MicroBatch {
   torch::Tensor targets_BS;  // undefined if the loss needs none
   LossOfOutput loss;         // null: forward only
   Output output = Output::kHidden;
-  int64_t parts = 1;                           // divides the loss before its backward
-  std::shared_ptr<const Pass> pass = nullptr;  // null: rows of equal length
+  int64_t parts = 1;                                  // divides the loss before its backward
+  std::shared_ptr<const BatchLayout> pass = nullptr;  // null: rows of equal length
 };
 
 // Members are destroyed in reverse order, like local variables.

@@ -37,9 +37,9 @@ DecodeGraph::DecodeGraph(Transformer model, PassForward forward, KvCache& cache)
 
 DecodeGraph::~DecodeGraph() { cache_.keep_shapes(false); }
 
-Tensor DecodeGraph::run(std::vector<Stretch> stretches, const Tensor& tokens_B) {
-  cache_.begin(stretches);
-  Pass pass = make_pass(std::move(stretches), tokens_B.device(), &cache_);
+Tensor DecodeGraph::run(std::vector<SequenceSpan> spans, const Tensor& tokens_B) {
+  cache_.begin(spans);
+  BatchLayout pass = make_pass(std::move(spans), tokens_B.device(), &cache_);
   if (graph_ == nullptr || tokens_1B_.numel() != tokens_B.numel()) {
     pass_ = std::move(pass);
     tokens_1B_ = tokens_B.unsqueeze(0).clone();

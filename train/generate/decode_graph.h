@@ -35,7 +35,7 @@ class DecodeGraph {
   ~DecodeGraph();
 
   // (B) tokens -> (B, V) logits; the next call overwrites them.
-  Tensor run(std::vector<Stretch> stretches, const Tensor& tokens_B);
+  Tensor run(std::vector<SequenceSpan> spans, const Tensor& tokens_B);
 
   // Card memory of the private pool.
   int64_t pool_bytes() const;
@@ -47,7 +47,7 @@ class DecodeGraph {
   PassForward forward_;
   KvCache& cache_;
   std::unique_ptr<at::cuda::CUDAGraph> graph_;
-  Pass pass_;
+  BatchLayout pass_;
   Tensor tokens_1B_, logits_BV_;
 };
 

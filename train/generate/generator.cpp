@@ -75,10 +75,10 @@ Generated Generator::run(const Prompts& prompts, ScopeListener* scopes, MemoryTa
 }
 
 // Prompts in order, split when a pass is full.
-std::vector<std::vector<Stretch>> Generator::chunks(const Round& round) const {
+std::vector<std::vector<SequenceSpan>> Generator::chunks(const Round& round) const {
   const int64_t limit =
       settings_.prefill_chunk > 0 ? settings_.prefill_chunk : std::numeric_limits<int64_t>::max();
-  std::vector<std::vector<Stretch>> passes(1);
+  std::vector<std::vector<SequenceSpan>> passes(1);
   int64_t room = limit;
   for (const int64_t row : round.rows) {
     const int64_t length = round.prompts.lengths[static_cast<size_t>(round.begin + row)];
@@ -97,20 +97,20 @@ std::vector<std::vector<Stretch>> Generator::chunks(const Round& round) const {
 }
 
 // The logits of the prompts that end in this chunk, (N, V).
-Tensor Generator::run_chunk(const Round& round, const std::vector<Stretch>& stretches) {
+Tensor Generator::run_chunk(const Round& round, const std::vector<SequenceSpan>& spans) {
   std::vector<Tensor> tokens;
   std::vector<int64_t> last;
   int64_t end = 0;
-  for (const Stretch& stretch : stretches) {
-    const int64_t sequence = round.begin + stretch.row;
-    tokens.push_back(round.prompts.tokens_BP[sequence].narrow(0, stretch.first, stretch.length));
-    end += stretch.length;
+  for (const SequenceSpan& span : spans) {
+    const int64_t sequence = round.begin + span.row;
+    tokens.push_back(round.prompts.tokens_BP[sequence].narrow(0, span.first, span.length));
+    end += span.length;
     const int64_t length = round.prompts.lengths[static_cast<size_t>(sequence)];
-    if (stretch.first + stretch.length == length) last.push_back(end - 1);
+    if (span.first + span.length == length) last.push_back(end - 1);
   }
   const Tensor tokens_1T = torch::cat(tokens).unsqueeze(0);
-  cache_->begin(stretches);
-  Pass pass = make_pass(stretches, tokens_1T.device(), cache_.get());
+  cache_->begin(spans);
+  BatchLayout pass = make_pass(spans, tokens_1T.device(), cache_.get());
   pass.outputs_N = indices(last, tokens_1T.device());
   const PassScope scope(model_, &pass);
   return forward_(tokens_1T).squeeze(0);
@@ -121,8 +121,8 @@ void Generator::prefill(Round& round, Generated& out) {
   std::iota(round.rows.begin(), round.rows.end(), 0);
   round.ended.assign(round.rows.size(), false);
   std::vector<Tensor> logits_NV;
-  for (const std::vector<Stretch>& stretches : chunks(round)) {
-    logits_NV.push_back(run_chunk(round, stretches));
+  for (const std::vector<SequenceSpan>& spans : chunks(round)) {
+    logits_NV.push_back(run_chunk(round, spans));
   }
   const Tensor logits_BV = logits_NV.size() == 1 ? logits_NV.front() : torch::cat(logits_NV);
   logits_NV.clear();
@@ -153,26 +153,26 @@ bool Generator::is_run(int64_t decode) const {
 }
 
 void Generator::skip(const Round& round, Generated& out) {
-  cache_->begin(next_stretches(round));
+  cache_->begin(next_spans(round));
   for (const int64_t row : round.rows) ++out.lengths[static_cast<size_t>(round.begin + row)];
 }
 
-std::vector<Stretch> Generator::next_stretches(const Round& round) const {
-  std::vector<Stretch> stretches;
+std::vector<SequenceSpan> Generator::next_spans(const Round& round) const {
+  std::vector<SequenceSpan> spans;
   for (const int64_t row : round.rows) {
-    stretches.push_back({.length = 1, .first = cache_->length(row), .row = row});
+    spans.push_back({.length = 1, .first = cache_->length(row), .row = row});
   }
-  return stretches;
+  return spans;
 }
 
 Tensor Generator::decode_logits(Round& round) {
-  std::vector<Stretch> stretches = next_stretches(round);
+  std::vector<SequenceSpan> spans = next_spans(round);
   if (settings_.decode_graph) {
     if (!graph_) graph_ = std::make_unique<DecodeGraph>(model_, forward_, *cache_);
-    return graph_->run(std::move(stretches), round.next_B);
+    return graph_->run(std::move(spans), round.next_B);
   }
-  cache_->begin(stretches);
-  const Pass pass = make_pass(std::move(stretches), round.next_B.device(), cache_.get());
+  cache_->begin(spans);
+  const BatchLayout pass = make_pass(std::move(spans), round.next_B.device(), cache_.get());
   const PassScope scope(model_, &pass);
   return forward_(round.next_B.unsqueeze(0)).squeeze(0);
 }

@@ -70,15 +70,15 @@ class Generator {
   void decode(Round& round, Generated& out);
   bool is_run(int64_t decode) const;  // the first is 1
   void skip(const Round& round, Generated& out);
-  std::vector<Stretch> next_stretches(const Round& round) const;
+  std::vector<SequenceSpan> next_spans(const Round& round) const;
   torch::Tensor decode_logits(Round& round);  // (B, V)
   // Stores the new tokens and marks ended sequences. A paged cache frees their blocks and drops
   // them. A contiguous cache is read in place, so their rows are still computed, with unused
   // results, as in a CUDA graph.
   void take(Round& round, Generated& out);
   void drop_ended(Round& round);
-  std::vector<std::vector<Stretch>> chunks(const Round& round) const;
-  torch::Tensor run_chunk(const Round& round, const std::vector<Stretch>& stretches);
+  std::vector<std::vector<SequenceSpan>> chunks(const Round& round) const;
+  torch::Tensor run_chunk(const Round& round, const std::vector<SequenceSpan>& spans);
 
   Transformer model_;
   Generation settings_;

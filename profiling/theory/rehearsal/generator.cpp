@@ -28,10 +28,10 @@ ShapeTensor RehearsedGenerator::generate(const ShapePrompts& prompts) {
   return tokens_BT;
 }
 
-std::vector<std::vector<ShapeStretch>> RehearsedGenerator::chunks(const Round& round) const {
+std::vector<std::vector<RehearsedSpan>> RehearsedGenerator::chunks(const Round& round) const {
   const int64_t limit =
       settings_.prefill_chunk > 0 ? settings_.prefill_chunk : std::numeric_limits<int64_t>::max();
-  std::vector<std::vector<ShapeStretch>> passes(1);
+  std::vector<std::vector<RehearsedSpan>> passes(1);
   int64_t room = limit;
   for (int64_t row = 0; row < round.sequences; ++row) {
     for (int64_t first = 0; first < round.prompt;) {
@@ -56,24 +56,24 @@ ShapeTensor RehearsedGenerator::forward(const ShapeTensor& tokens_1T, const Shap
 }
 
 ShapeTensor RehearsedGenerator::run_chunk(const Round& round,
-                                          const std::vector<ShapeStretch>& stretches) {
+                                          const std::vector<RehearsedSpan>& spans) {
   int64_t tokens = 0;
   int64_t ends = 0;  // of prompts
-  for (const ShapeStretch& stretch : stretches) {
-    tokens += stretch.length;
-    ends += stretch.first + stretch.length == round.prompt ? 1 : 0;
+  for (const RehearsedSpan& span : spans) {
+    tokens += span.length;
+    ends += span.first + span.length == round.prompt ? 1 : 0;
   }
   const ShapeTensor tokens_1T = unsqueeze(integers(run_, tokens), 0);
-  cache_->begin(stretches);
-  ShapePass pass = make_shape_pass(run_, stretches, cache_.get());
+  cache_->begin(spans);
+  ShapePass pass = make_shape_pass(run_, spans, cache_.get());
   pass.outputs_N = integers(run_, ends);
   return forward(tokens_1T, pass);
 }
 
 void RehearsedGenerator::prefill(Round& round) {
   std::vector<ShapeTensor> logits_NV;
-  for (const std::vector<ShapeStretch>& stretches : chunks(round)) {
-    logits_NV.push_back(run_chunk(round, stretches));
+  for (const std::vector<RehearsedSpan>& spans : chunks(round)) {
+    logits_NV.push_back(run_chunk(round, spans));
   }
   const ShapeTensor logits_BV = logits_NV.size() == 1 ? logits_NV.front() : cat(logits_NV, 0);
   logits_NV.clear();
@@ -94,12 +94,12 @@ void RehearsedGenerator::decode(Round& round) {
 }
 
 ShapeTensor RehearsedGenerator::decode_logits(const Round& round, int64_t position) {
-  std::vector<ShapeStretch> stretches;
+  std::vector<RehearsedSpan> spans;
   for (int64_t row = 0; row < round.sequences; ++row) {
-    stretches.push_back({.length = 1, .first = position, .row = row});
+    spans.push_back({.length = 1, .first = position, .row = row});
   }
-  cache_->begin(stretches);
-  const ShapePass pass = make_shape_pass(run_, std::move(stretches), cache_.get());
+  cache_->begin(spans);
+  const ShapePass pass = make_shape_pass(run_, std::move(spans), cache_.get());
   return forward(unsqueeze(round.next_B, 0), pass);
 }
 

@@ -42,15 +42,15 @@ class ContiguousShapeCache final : public ShapeCache {
       : ShapeCache(run, shape, {shape.sequences, shape.kv_heads, shape.tokens}) {}
 
  protected:
-  void place(const std::vector<ShapeStretch>& stretches) override {
+  void place(const std::vector<RehearsedSpan>& spans) override {
     int64_t tokens = 0;
-    for (const ShapeStretch& stretch : stretches) tokens += stretch.length;
+    for (const RehearsedSpan& span : spans) tokens += span.length;
     set(rows_T_, {tokens});
     set(positions_T_, {tokens});
   }
 
   ShapeTensor get(const ShapeTensor& stored, int64_t begin, int64_t end) const override {
-    const auto row = [&](int64_t i) { return stretches()[static_cast<size_t>(i)].row; };
+    const auto row = [&](int64_t i) { return spans()[static_cast<size_t>(i)].row; };
     bool in_order = true;
     for (int64_t i = begin; i < end; ++i) in_order &= row(i) == row(begin) + i - begin;
     const ShapeTensor whole = narrow(stored, 2, longest());
@@ -69,12 +69,12 @@ class PagedShapeCache final : public ShapeCache {
       : ShapeCache(run, shape, {shape.all_blocks(), kKvCacheBlock, shape.kv_heads}) {}
 
  protected:
-  void place(const std::vector<ShapeStretch>& stretches) override {
+  void place(const std::vector<RehearsedSpan>& spans) override {
     int64_t tokens = 0;
-    for (const ShapeStretch& stretch : stretches) tokens += stretch.length;
+    for (const RehearsedSpan& span : spans) tokens += span.length;
     widest_ = (longest() + kKvCacheBlock - 1) / kKvCacheBlock;
     set(slots_T_, {tokens});
-    set(table_BN_, {static_cast<int64_t>(stretches.size()), widest_});
+    set(table_BN_, {static_cast<int64_t>(spans.size()), widest_});
   }
 
   ShapeTensor get(const ShapeTensor& stored, int64_t begin, int64_t end) const override {
@@ -112,21 +112,21 @@ ShapeCache::ShapeCache(Run& run, const KvCacheShape& shape, Dims sizes) : run_(r
   run.memory.group = group;
 }
 
-void ShapeCache::begin(const std::vector<ShapeStretch>& stretches) {
-  stretches_ = stretches;
+void ShapeCache::begin(const std::vector<RehearsedSpan>& spans) {
+  spans_ = spans;
   longest_ = 0;
   bool even = true;
-  for (const ShapeStretch& stretch : stretches) {
-    const int64_t end = stretch.first + stretch.length;
+  for (const RehearsedSpan& span : spans) {
+    const int64_t end = span.first + span.length;
     even &= longest_ == 0 || end == longest_;
     longest_ = std::max(longest_, end);
   }
-  place(stretches);
+  place(spans);
   if (even) {
     mask_B11T_ = {};
     return;
   }
-  const Dims sizes = {static_cast<int64_t>(stretches.size()), 1, 1, longest_};
+  const Dims sizes = {static_cast<int64_t>(spans.size()), 1, 1, longest_};
   const ShapeTensor ends_B = integers(run_, sizes[0]);
   const ShapeTensor positions_T = integers(run_, longest_);
   mask_B11T_ = empty(run_, sizes, DType::kBool);

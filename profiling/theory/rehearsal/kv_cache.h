@@ -16,12 +16,12 @@ struct KeyValueShapes {
 };
 
 // What is in which block changes no shape, nor does what came before: a paged cache is known by how
-// many blocks it has, and stretches say where they begin.
+// many blocks it has, and spans say where they begin.
 class ShapeCache {
  public:
   virtual ~ShapeCache() = default;
 
-  void begin(const std::vector<ShapeStretch>& stretches);
+  void begin(const std::vector<RehearsedSpan>& spans);
   void append(const ShapeTensor& k_TGK, const ShapeTensor& v_TGK);
   KeyValueShapes read(int64_t begin, int64_t end, DType type) const;
   const ShapeTensor& mask_B11T() const { return mask_B11T_; }
@@ -29,12 +29,12 @@ class ShapeCache {
  protected:
   ShapeCache(Run& run, const KvCacheShape& shape, Dims sizes);
 
-  virtual void place(const std::vector<ShapeStretch>& stretches) = 0;
+  virtual void place(const std::vector<RehearsedSpan>& spans) = 0;
   virtual ShapeTensor get(const ShapeTensor& stored, int64_t begin, int64_t end) const = 0;
   // On the card; what was held goes when it is there.
   void set(ShapeTensor& held, const Dims& sizes) const;
 
-  const std::vector<ShapeStretch>& stretches() const { return stretches_; }
+  const std::vector<RehearsedSpan>& spans() const { return spans_; }
   int64_t longest() const { return longest_; }
 
   Run& run_;
@@ -46,7 +46,7 @@ class ShapeCache {
   KvCacheShape shape_;
   ShapeTensor codes_;   // one layer's keys or values, a view
   ShapeTensor scales_;  // likewise; undefined where the type has none
-  std::vector<ShapeStretch> stretches_;
+  std::vector<RehearsedSpan> spans_;
   int64_t longest_ = 0;
   ShapeTensor mask_B11T_;
 };

@@ -1,5 +1,5 @@
 // What the tokens of one forward are, with shapes for tensors, and attention over them. Read beside
-// model/pass.h and model/pass_attention.h. No torch here.
+// model/batch_layout.h and model/pass_attention.h. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ namespace headroom {
 
 class ShapeCache;
 
-// As Stretch: tokens of one sequence that go through together.
-struct ShapeStretch {
+// As SequenceSpan: tokens of one sequence that go through together.
+struct RehearsedSpan {
   int64_t length = 0;
   int64_t first = 0;
   int64_t row = 0;
 };
 
 struct ShapePass {
-  std::vector<ShapeStretch> stretches;
+  std::vector<RehearsedSpan> spans;
   ShapeTensor positions_T;
   ShapeTensor outputs_N;        // undefined: all
   ShapeCache* cache = nullptr;  // null: nothing came before, nothing is kept
@@ -34,8 +34,7 @@ struct ShapePass {
 
 // Whole sequences one behind the other.
 ShapePass packed_shape_pass(Run& run, const std::vector<int64_t>& lengths);
-ShapePass make_shape_pass(Run& run, std::vector<ShapeStretch> stretches,
-                          ShapeCache* cache = nullptr);
+ShapePass make_shape_pass(Run& run, std::vector<RehearsedSpan> spans, ShapeCache* cache = nullptr);
 
 // As WholeAttention: of sequences from their first token on.
 using WholeShapeAttention = std::function<ShapeTensor(

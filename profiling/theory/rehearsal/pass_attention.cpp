@@ -43,7 +43,7 @@ ShapeTensor decode(const ShapePass& pass, const PassAttention& attention,
   return unsqueeze(reshape(heads_BGSK, {q_THK.size(0), q_THK.size(1) * q_THK.size(2)}), 0);
 }
 
-// Stretches [begin, end).
+// Spans [begin, end).
 struct Batch {
   int64_t begin = 0;
   int64_t end = 0;
@@ -52,15 +52,15 @@ struct Batch {
 ShapeTensor attend_batch(const ShapePass& pass, const PassAttention& attention, const Batch& batch,
                          const ShapeTensor& q_1HTK, const ShapeTensor& k_1GTK,
                          const ShapeTensor& v_1GTK) {
-  const ShapeStretch& stretch = pass.stretches[static_cast<size_t>(batch.begin)];
+  const RehearsedSpan& span = pass.spans[static_cast<size_t>(batch.begin)];
   const int64_t sequences = batch.end - batch.begin;
-  const ShapeTensor q_BHSK = as_batch(q_1HTK, sequences, stretch.length);
-  if (stretch.first == 0) {
-    const ShapeTensor v_BGTK = as_batch(v_1GTK, sequences, stretch.length);
-    const ShapeTensor k_BGTK = as_batch(k_1GTK, sequences, stretch.length);
+  const ShapeTensor q_BHSK = as_batch(q_1HTK, sequences, span.length);
+  if (span.first == 0) {
+    const ShapeTensor v_BGTK = as_batch(v_1GTK, sequences, span.length);
+    const ShapeTensor k_BGTK = as_batch(k_1GTK, sequences, span.length);
     return as_tokens(attention.whole(q_BHSK, k_BGTK, v_BGTK));
   }
-  const int64_t keys = stretch.first + stretch.length;
+  const int64_t keys = span.first + span.length;
   const KeyValueShapes cached = pass.cache->read(batch.begin, batch.end, q_1HTK.dtype);
   const ShapeTensor k_BGTK = narrow(cached.k_BGTK, 2, keys);
   const ShapeTensor v_BGTK = narrow(cached.v_BGTK, 2, keys);
@@ -80,7 +80,7 @@ ShapeTensor attend_shape_pass(const ShapePass& pass, const PassAttention& attent
     pass.cache->append(transpose(squeeze(k_1GTK, 0), 0, 1), transpose(squeeze(v_1GTK, 0), 0, 1));
     if (pass.decodes()) return decode(pass, attention, q_1HTK);
   }
-  const auto count = static_cast<int64_t>(pass.stretches.size());
+  const auto count = static_cast<int64_t>(pass.spans.size());
   if (pass.even()) return attend_batch(pass, attention, {0, count}, q_1HTK, k_1GTK, v_1GTK);
   std::vector<ShapeTensor> outputs;
   for (int64_t i = 0; i < count; ++i) {

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "model/pass.h"
+#include "model/batch_layout.h"
 #include "model/torch.h"
 #include "tests/train/tiny_spec.h"
 #include "train/build.h"
@@ -21,7 +21,7 @@ std::map<std::string, Tensor> gradients(const RunSpec& spec) {
   torch::manual_seed(3);
   const std::vector<int64_t> lengths = {5, 16, 9};
   const Tensor tokens_1T = torch::randint(50, {1, 30}, torch::kInt64);
-  const Pass pass = packed_pass(lengths, torch::kCPU);
+  const BatchLayout pass = packed_pass(lengths, torch::kCPU);
   const PassScope scope(step->model(), &pass);
   const SavingGuard saving(step->saved.get());
   const Tensor logits = step->model()->forward(tokens_1T, step->run_block, step->run_groups);

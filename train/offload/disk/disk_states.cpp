@@ -80,10 +80,10 @@ struct DiskStates::Engine {
 namespace {
 
 // One pass: tracks the block and state of each buffer.
-class Pass {
+class BatchLayout {
  public:
-  Pass(WholeTransfers& transfers, const std::vector<TransferMemory>& buffers,
-       const DiskLayout& layout, StateDirectory& directory, bool reads, bool writes)
+  BatchLayout(WholeTransfers& transfers, const std::vector<TransferMemory>& buffers,
+              const DiskLayout& layout, StateDirectory& directory, bool reads, bool writes)
       : transfers_(transfers),
         buffers_(buffers),
         directory_(directory),
@@ -207,7 +207,7 @@ DiskFigures DiskStates::disk() const {
 
 void DiskStates::pass(std::span<const int> order, bool reads, bool writes, const Visit& visit) {
   try {
-    Pass(engine_->transfers, engine_->buffers.get(), layout_, *directory_, reads, writes)
+    BatchLayout(engine_->transfers, engine_->buffers.get(), layout_, *directory_, reads, writes)
         .run(order, visit);
   } catch (...) {
     engine_->transfers.drain();

@@ -18,10 +18,10 @@ Indices part_of(const Indices& all, const Indices& chosen) {
 }
 
 // The pass with these outputs.
-std::shared_ptr<const Pass> asking(const Pass& pass, const Tensor& outputs_N) {
-  Pass asks = pass;
+std::shared_ptr<const BatchLayout> asking(const BatchLayout& pass, const Tensor& outputs_N) {
+  BatchLayout asks = pass;
   asks.outputs_N = outputs_N;
-  return std::make_shared<const Pass>(std::move(asks));
+  return std::make_shared<const BatchLayout>(std::move(asks));
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ PassRows rows_of(const Experience& experience, const Indices& sequences) {
     last.push_back(begin - 1);
   }
   const Tensor tokens_S = torch::cat(tokens);
-  const Pass pass = packed_pass(lengths, tokens_S.device());
+  const BatchLayout pass = packed_pass(lengths, tokens_S.device());
   PassRows rows;
   rows.pass = asking(pass, on_device(chosen_from, tokens_S));
   rows.ends = asking(pass, on_device(last, tokens_S));

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "model/pass.h"
+#include "model/batch_layout.h"
 #include "model/torch.h"
 #include "model/transformer.h"
 #include "train/ppo/losses/token_log_probs.h"
@@ -14,13 +14,13 @@ namespace headroom {
 
 // Some sequences, concatenated without padding, and the places of their response tokens.
 struct PassRows {
-  torch::Tensor tokens_1S;           // int64: prompt and response of each
-  std::shared_ptr<const Pass> pass;  // the sequences; outputs: the T tokens' predecessors
-  std::shared_ptr<const Pass> ends;  // the same; outputs: the last token of each, (B)
-  torch::Tensor cells_T;             // place of each response token in (all sequences x R)
-  torch::Tensor targets_T;           // the response tokens themselves
-  torch::Tensor owners_T;            // for each token, its sequence among the B
-  torch::Tensor sequences_B;         // indices of the sequences
+  torch::Tensor tokens_1S;                  // int64: prompt and response of each
+  std::shared_ptr<const BatchLayout> pass;  // the sequences; outputs: the T tokens' predecessors
+  std::shared_ptr<const BatchLayout> ends;  // the same; outputs: the last token of each, (B)
+  torch::Tensor cells_T;                    // place of each response token in (all sequences x R)
+  torch::Tensor targets_T;                  // the response tokens themselves
+  torch::Tensor owners_T;                   // for each token, its sequence among the B
+  torch::Tensor sequences_B;                // indices of the sequences
 };
 PassRows rows_of(const Experience& experience, const Indices& sequences);
 

@@ -1,5 +1,5 @@
 // Passes: packed sequences against single ones, and cached tokens against a full forward.
-#include "model/pass.h"
+#include "model/batch_layout.h"
 
 #include <gtest/gtest.h>
 
@@ -63,7 +63,7 @@ TEST_P(Packed, SequencesBehindEachOtherGiveTheLogitsAndGradientsOfEachAlone) {
     sum = sum + logits.back().pow(2).sum();
   }
   sum.backward();
-  const Pass pass = packed_pass(lengths, torch::kCPU);
+  const BatchLayout pass = packed_pass(lengths, torch::kCPU);
   const PassScope scope(packed, &pass);
   const Tensor together = packed->forward(torch::cat(tokens).unsqueeze(0)).squeeze(0);
   EXPECT_LT(relative(together, torch::cat(logits)), 1e-5);
@@ -80,7 +80,7 @@ TEST_P(Packed, EvenSequencesAreABatch) {
   Transformer model = model_of(GetParam());
   const torch::NoGradGuard no_grad;
   const Tensor rows = model->forward(torch::stack(tokens));
-  const Pass pass = packed_pass({12, 12, 12}, torch::kCPU);
+  const BatchLayout pass = packed_pass({12, 12, 12}, torch::kCPU);
   const PassScope scope(model, &pass);
   const Tensor packed = model->forward(torch::cat(tokens).unsqueeze(0));
   EXPECT_LT(relative(packed.view({3, 12, kVocabulary}), rows), 1e-5);
@@ -90,11 +90,11 @@ INSTANTIATE_TEST_SUITE_P(Attentions, Packed,
                          ::testing::Values(Attention::kEager, Attention::kSdpa, Attention::kMath),
                          [](const auto& info) { return name_of(info.param); });
 
-TEST(Pass, OnlyTheOutputsThatAreWantedAreComputed) {
+TEST(BatchLayout, OnlyTheOutputsThatAreWantedAreComputed) {
   const std::vector<Tensor> tokens = sequences({6, 9});
   Transformer model = model_of(Attention::kSdpa);
   const torch::NoGradGuard no_grad;
-  Pass pass = packed_pass({6, 9}, torch::kCPU);
+  BatchLayout pass = packed_pass({6, 9}, torch::kCPU);
   const PassScope scope(model, &pass);
   const Tensor all = model->forward(torch::cat(tokens).unsqueeze(0));
   pass.outputs_N = torch::tensor({5, 14}, torch::kInt64);
@@ -103,20 +103,20 @@ TEST(Pass, OnlyTheOutputsThatAreWantedAreComputed) {
   EXPECT_LT(relative(wanted, all.index_select(1, pass.outputs_N)), 1e-6);
 }
 
-TEST(Pass, ASequenceBeyondTheContextIsRefused) {
+TEST(BatchLayout, ASequenceBeyondTheContextIsRefused) {
   Transformer model = model_of(Attention::kSdpa);
-  const Pass pass = packed_pass({kContext + 1}, torch::kCPU);
+  const BatchLayout pass = packed_pass({kContext + 1}, torch::kCPU);
   EXPECT_THROW(PassScope(model, &pass), c10::Error);
   EXPECT_THROW(packed_pass({3, 0}, torch::kCPU), c10::Error);
 }
 
-TEST(Pass, AForwardAfterItIsOfRowsAgain) {
+TEST(BatchLayout, AForwardAfterItIsOfRowsAgain) {
   Transformer model = model_of(Attention::kEager);
   const torch::NoGradGuard no_grad;
   const Tensor tokens_BS = torch::stack(sequences({8, 8}));
   const Tensor before = model->forward(tokens_BS);
   {
-    const Pass pass = packed_pass({3, 5}, torch::kCPU);
+    const BatchLayout pass = packed_pass({3, 5}, torch::kCPU);
     const PassScope scope(model, &pass);
     model->forward(tokens_BS[0].unsqueeze(0));
   }
@@ -150,7 +150,7 @@ std::vector<Tensor> through_cache(Transformer& model, KvCache& cache,
   const torch::NoGradGuard no_grad;
   std::vector<Tensor> logits(tokens.size());
   while (true) {
-    std::vector<Stretch> stretches;
+    std::vector<SequenceSpan> spans;
     std::vector<Tensor> next;
     bool prefills = false;
     for (size_t i = 0; i < tokens.size(); ++i) {
@@ -162,20 +162,20 @@ std::vector<Tensor> through_cache(Transformer& model, KvCache& cache,
       const int64_t end =
           prefills ? std::min(prompts[i], first + chunk) : std::min(tokens[i].size(0), first + 1);
       if (end == first) continue;
-      stretches.push_back({.length = end - first, .first = first, .row = row});
+      spans.push_back({.length = end - first, .first = first, .row = row});
       next.push_back(tokens[i].narrow(0, first, end - first));
     }
-    if (stretches.empty()) return logits;
-    cache.begin(stretches);
-    const Pass pass = make_pass(stretches, torch::kCPU, &cache);
+    if (spans.empty()) return logits;
+    cache.begin(spans);
+    const BatchLayout pass = make_pass(spans, torch::kCPU, &cache);
     const PassScope scope(model, &pass);
     const Tensor given_TV = model->forward(torch::cat(next).unsqueeze(0)).squeeze(0);
     int64_t token = 0;
-    for (const Stretch& stretch : stretches) {
-      Tensor& all = logits[static_cast<size_t>(stretch.row)];
-      const Tensor part = given_TV.narrow(0, token, stretch.length);
+    for (const SequenceSpan& span : spans) {
+      Tensor& all = logits[static_cast<size_t>(span.row)];
+      const Tensor part = given_TV.narrow(0, token, span.length);
       all = all.defined() ? torch::cat({all, part}) : part;
-      token += stretch.length;
+      token += span.length;
     }
   }
 }
