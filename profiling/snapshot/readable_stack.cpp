@@ -99,7 +99,6 @@ bool is_ours(const Frame& frame) {
   if (frame.filename.ends_with(".c") || frame.filename.ends_with(".S")) return false;
   if (contains(frame.filename, "/pycore_")) return false;
   return !short_file(frame.filename).starts_with("profiling/");  // the recorder itself
-  return true;
 }
 
 // The operator or autograd node of a libtorch frame: "aten::mm", "MmBackward0"; else "".
