@@ -60,6 +60,12 @@ std::vector<int64_t> parameter_sizes(const ParameterEntry& entry, const ModelCon
   return sizes;
 }
 
+int64_t parameter_elements(const ParameterEntry& entry, const ModelConfig& config) {
+  int64_t elements = 1;
+  for (const int64_t size : parameter_sizes(entry, config)) elements *= size;
+  return elements;
+}
+
 std::vector<ParameterRow> parameter_table(const ModelConfig& config) {
   std::vector<ParameterRow> rows;
   const auto add = [&](ModelSection section, const std::string& prefix) {
@@ -83,9 +89,7 @@ int64_t parameter_count(const ModelConfig& config, ModelSection section) {
   int64_t count = 0;
   for (const ParameterEntry& entry : kParameterTable) {
     if (entry.section != section) continue;
-    int64_t elements = entry.in_every_block() ? config.layers : 1;
-    for (const int64_t size : parameter_sizes(entry, config)) elements *= size;
-    count += elements;
+    count += parameter_elements(entry, config) * (entry.in_every_block() ? config.layers : 1);
   }
   return count;
 }

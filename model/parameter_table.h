@@ -71,6 +71,8 @@ struct ParameterRow {
   Split split = Split::kWhole;
 };
 
+int64_t parameter_elements(const ParameterEntry& entry, const ModelConfig& config);
+
 // Every tensor of the model, one row each: the token table, block after block, the final section.
 std::vector<ParameterRow> parameter_table(const ModelConfig& config);
 

@@ -100,6 +100,10 @@ std::string with_dashes(std::string name) {
   return name;
 }
 
+std::string renamed(const std::string& old_flag, const std::string& flag) {
+  return old_flag + " is now " + flag + "; both work";
+}
+
 std::string without_dashes(const std::string& flag) {
   return flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
 }

@@ -13,6 +13,9 @@ std::string join(const std::vector<std::string>& words, std::string_view between
 // A setting's name in flags: "swap-phases" for "swap_phases".
 std::string with_dashes(std::string name);
 
+// "--checkpoint is now --recompute; both work".
+std::string renamed(const std::string& old_flag, const std::string& flag);
+
 // The name of a flag: "swap-phases" for "--swap-phases"; "" for "".
 std::string without_dashes(const std::string& flag);
 

@@ -50,7 +50,7 @@ class AutocastGuard {
 };
 
 // This thread's autocast state, for an AutocastGuard where a backward recomputes on another thread.
-// That guard tags copies of weights too, so use it only while the tags have a listener.
+// The guard also tags copies of weights: use it only while the tags have a listener.
 struct AutocastState {
   static AutocastState now(torch::DeviceType device);
 

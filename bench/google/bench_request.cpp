@@ -31,7 +31,7 @@ std::string current_flag(const std::string& typed) {
   const Field* const field = find_flag(typed);
   if (field == nullptr) return typed;
   if (typed == field->old_flag) {
-    std::cerr << "headroom_bench: " << typed << " is now " << field->flag() << "; both work\n";
+    std::cerr << "headroom_bench: " << renamed(typed, field->flag()) << '\n';
   }
   return field->flag();
 }

@@ -123,7 +123,7 @@ nlohmann::json cell_identity(const CellOptions& options);
 // The same, by the warm worker that will run `first` where it may: libtorch is loaded once less.
 nlohmann::json cell_identity(const CellOptions& options, const RunSpec& first);
 
-// Whether a warm worker may run it: Note [Warm workers].
+// True if a warm worker may run the cell: Note [Warm workers].
 bool may_be_served(const RunSpec& spec, const CellOptions& options);
 
 }  // namespace headroom

@@ -18,7 +18,8 @@ namespace {
 class LoneRanks {
  public:
   LoneRanks(const RunSpec& spec, const CellOptions& options) : spec_(spec), options_(options) {
-    if (!options_.forks) options_.forks = forks_of_cells();
+    const bool is_one = options_.ranks.ranks.size() == 1;  // a server would start nothing else
+    if (!options_.forks && !is_one) options_.forks = forks_of_cells();
   }
 
   const Record& record(int64_t rank) {

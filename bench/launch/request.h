@@ -30,7 +30,7 @@ struct CellRequest {
 // One line.
 std::string to_json_line(const CellRequest& request);
 
-// What a warm worker answers with its identity, without the devices.
+// A warm worker answers this line with its identity, without the devices.
 inline constexpr const char* kIdentityRequest = R"({"identity": true})";
 
 // Throws the exceptions of nlohmann::json and the spec's parsers.

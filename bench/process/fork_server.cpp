@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "bench/process/child_process.h"
+#include "text/words.h"
 
 namespace headroom {
 namespace {
@@ -31,9 +32,51 @@ constexpr pid_t kNone = -1;
 constexpr std::string_view kReady = "headroom-cell: forks 1\n";
 constexpr int kLoadingMs = 30000;  // a busy machine takes seconds
 
-// Sizes of the request's parts; sent together with the descriptors.
-struct Head {
-  uint64_t environment_bytes = 0;
+using Streams = std::array<int, kStreams>;
+
+// The head of a request: the size of the environment, which follows, and the descriptors.
+class Head {
+ public:
+  Head() {
+    message_.msg_iov = &content_;
+    message_.msg_iovlen = 1;
+    message_.msg_control = control_.data();
+    message_.msg_controllen = control_.size();
+  }
+  Head(const Head&) = delete;
+  Head& operator=(const Head&) = delete;
+
+  bool send_to(int socket, uint64_t environment_bytes, const Streams& streams) {
+    environment_bytes_ = environment_bytes;
+    cmsghdr* const rights = CMSG_FIRSTHDR(&message_);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(streams));
+    std::memcpy(CMSG_DATA(rights), streams.data(), sizeof(streams));
+    return sendmsg(socket, &message_, MSG_NOSIGNAL) == ssize_t{sizeof(environment_bytes_)};
+  }
+
+  bool receive_from(int socket, Streams& streams) {
+    ssize_t received = 0;
+    do {
+      received = recvmsg(socket, &message_, MSG_CMSG_CLOEXEC);
+    } while (received < 0 && errno == EINTR);
+    const cmsghdr* const rights = CMSG_FIRSTHDR(&message_);
+    if (received != ssize_t{sizeof(environment_bytes_)} || rights == nullptr ||
+        rights->cmsg_len != CMSG_LEN(sizeof(streams))) {
+      return false;
+    }
+    std::memcpy(streams.data(), CMSG_DATA(rights), sizeof(streams));
+    return true;
+  }
+
+  uint64_t environment_bytes() const { return environment_bytes_; }
+
+ private:
+  uint64_t environment_bytes_ = 0;
+  iovec content_ = {&environment_bytes_, sizeof(environment_bytes_)};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(Streams))> control_{};
+  msghdr message_{};
 };
 
 bool send_all(int socket, const char* data, size_t size) {
@@ -58,43 +101,6 @@ bool receive_all(int socket, char* data, size_t size) {
   return true;
 }
 
-bool send_head(int socket, const Head& head, const std::array<int, kStreams>& streams) {
-  iovec content = {const_cast<Head*>(&head), sizeof(head)};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(streams))> control{};
-  msghdr message{};
-  message.msg_iov = &content;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  cmsghdr* const rights = CMSG_FIRSTHDR(&message);
-  rights->cmsg_level = SOL_SOCKET;
-  rights->cmsg_type = SCM_RIGHTS;
-  rights->cmsg_len = CMSG_LEN(sizeof(streams));
-  std::memcpy(CMSG_DATA(rights), streams.data(), sizeof(streams));
-  return sendmsg(socket, &message, MSG_NOSIGNAL) == ssize_t{sizeof(head)};
-}
-
-bool receive_head(int socket, Head& head, std::array<int, kStreams>& streams) {
-  iovec content = {&head, sizeof(head)};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(streams))> control{};
-  msghdr message{};
-  message.msg_iov = &content;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  ssize_t received = 0;
-  do {
-    received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  } while (received < 0 && errno == EINTR);
-  const cmsghdr* const rights = CMSG_FIRSTHDR(&message);
-  if (received != ssize_t{sizeof(head)} || rights == nullptr ||
-      rights->cmsg_len != CMSG_LEN(sizeof(streams))) {
-    return false;
-  }
-  std::memcpy(streams.data(), CMSG_DATA(rights), sizeof(streams));
-  return true;
-}
-
 std::string joined(const std::vector<std::string>& environment) {
   std::string text;
   for (const std::string& variable : environment) text += variable + '\0';
@@ -114,8 +120,8 @@ void set_environment(const std::string& text) {
 }
 
 // Sets up the new process. False if the requesting parent has ended.
-bool settle(pid_t between, pid_t home, const std::array<int, kStreams>& streams,
-            const std::string& environment, int ready) {
+bool settle(pid_t between, pid_t home, const Streams& streams, const std::string& environment,
+            int ready) {
   setpgid(0, 0);
   while (getppid() == between) sched_yield();
   die_with_parent();
@@ -130,8 +136,7 @@ bool settle(pid_t between, pid_t home, const std::array<int, kStreams>& streams,
 enum class Side { kServer, kStarted };
 
 // Returns on both sides of a start. pid: the started process, kNone if that failed.
-Side fork_twice(pid_t home, const std::array<int, kStreams>& streams,
-                const std::string& environment, pid_t& pid) {
+Side fork_twice(pid_t home, const Streams& streams, const std::string& environment, pid_t& pid) {
   std::array<int, 2> ready{};
   pid = kNone;
   if (pipe2(ready.data(), O_CLOEXEC) != 0) return Side::kServer;
@@ -152,11 +157,6 @@ Side fork_twice(pid_t home, const std::array<int, kStreams>& streams,
   }
   close(ready[0]);
   return Side::kServer;
-}
-
-bool differs_there(const std::string& variable, const std::vector<std::string>& names) {
-  const std::string name = variable.substr(0, variable.find('='));
-  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 }  // namespace
@@ -197,7 +197,7 @@ std::optional<pid_t> ForkServer::start(const std::vector<std::string>& environme
                                        int err) {
   const std::string text = joined(environment);
   pid_t pid = kNone;
-  const bool answered = is_ready() && send_head(socket_, {text.size()}, {in, out, err}) &&
+  const bool answered = is_ready() && Head().send_to(socket_, text.size(), {in, out, err}) &&
                         send_all(socket_, text.data(), text.size()) &&
                         receive_all(socket_, reinterpret_cast<char*>(&pid), sizeof(pid));
   if (!answered || pid == kNone) return std::nullopt;
@@ -209,7 +209,9 @@ std::optional<pid_t> ForkServers::start(const std::string& program,
                                         int out, int err) {
   std::vector<std::string> kind = {program};
   std::copy_if(environment.begin(), environment.end(), std::back_inserter(kind),
-               [&](const std::string& variable) { return !differs_there(variable, own_); });
+               [&](const std::string& variable) {
+                 return !is_one_of(variable.substr(0, variable.find('=')), own_);
+               });
   const std::lock_guard lock(mutex_);
   auto [server, is_new] = servers_.try_emplace(kind);
   if (is_new) server->second = std::make_unique<ForkServer>(program, environment);
@@ -222,17 +224,17 @@ std::optional<pid_t> ForkServers::start(const std::string& program,
 bool serve_forks() {
   const pid_t home = getppid();
   if (!send_all(kServerSocket, kReady.data(), kReady.size())) return false;
-  Head head;
-  std::array<int, kStreams> streams{};
-  while (receive_head(kServerSocket, head, streams)) {
-    std::string environment(head.environment_bytes, '\0');
+  for (;;) {
+    Head head;
+    Streams streams{};
+    if (!head.receive_from(kServerSocket, streams)) return false;
+    std::string environment(head.environment_bytes(), '\0');
     if (!receive_all(kServerSocket, environment.data(), environment.size())) return false;
     pid_t pid = kNone;
     if (fork_twice(home, streams, environment, pid) == Side::kStarted) return true;
     for (const int stream : streams) close(stream);
     if (!send_all(kServerSocket, reinterpret_cast<const char*>(&pid), sizeof(pid))) return false;
   }
-  return false;
 }
 
 }  // namespace headroom

@@ -277,7 +277,7 @@ class Sweep {
   Forecast forecast_{1};
 };
 
-// As many as cells run at once.
+// Keeps as many workers as cells run at once.
 std::shared_ptr<WarmWorkers> workers_for(const std::vector<RunSpec>& specs, size_t jobs) {
   std::vector<const RunSpec*> cells;
   for (const RunSpec& spec : specs) cells.push_back(&spec);

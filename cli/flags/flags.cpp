@@ -105,7 +105,7 @@ std::vector<std::string> current_words(const std::vector<Flag>& flags, int argc,
     });
     if (name.empty() || flag == flags.end()) continue;
     if (flag->old_name == name && told.insert(name).second) {
-      log_line("headroom: --" + name + " is now --" + flag->name + "; both work");
+      log_line("headroom: " + renamed("--" + name, "--" + flag->name));
     }
     word = "--" + flag->name + (end == std::string::npos ? "" : word.substr(end));
   }

@@ -134,8 +134,8 @@ bool is_iteration(const RlhfSpec& spec) {
   return spec.generates() && spec.setup.layout.ranks() == 1;
 }
 
-// A lower bound of training when the update begins: lasting components, and gradients, of which an
-// optimizer on the host leaves none here and ZeRO may leave a shard.
+// A lower bound of training when the update begins: lasting components and gradients. An optimizer
+// on the host leaves no gradients here; ZeRO may leave a shard of them.
 RankMemory when_update_begins(const RlhfSpec& spec, RankMemory memory) {
   const bool leaving = spec.setup.offloads_optimizer();
   const bool shared = spec.setup.layout.zero == 1;

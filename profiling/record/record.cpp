@@ -73,7 +73,7 @@ void write_fields(json& object, const Struct& from, const std::string& prefix) {
   for_each_field<Struct>([&](const auto& field) {
     const auto& value = from.*field.member;
     if constexpr (requires { write_beside(object, value, field.when, prefix); }) {
-      if (*field.key == '\0') {
+      if (field.is_beside()) {
         return write_beside(object, value, field.when, prefix + field.prefix);
       }
     }

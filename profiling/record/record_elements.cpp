@@ -146,7 +146,7 @@ bool read_fields(const object& of, Struct& into, const std::string& prefix) {
   for_each_field<Struct>([&](const auto& field) {
     auto& member = into.*field.member;
     if constexpr (requires { read_beside(of, member, prefix); }) {
-      if (*field.key == '\0') {
+      if (field.is_beside()) {
         any |= read_beside(of, member, prefix + field.prefix);
         return;
       }
@@ -224,7 +224,7 @@ Keys keys_of_a_record() {
               read(value, *bytes.*inner.member, inner.numbers);
             }};
       });
-      if (*field.key == '\0') return;
+      if (field.is_beside()) return;
     }
     keys[field.key] = {field.least, [field](const element& value, Record& record) {
                          read(value, record.*field.member, field.numbers);

@@ -27,6 +27,8 @@ struct JsonField {
   Keep least = Keep::kPeaks;  // of a Record: the least Keep to read it
   Numbers numbers = Numbers::kNotNegative;
   const char* prefix = "";
+
+  constexpr bool is_beside() const { return *key == '\0'; }
 };
 
 template <typename Struct, typename Member>

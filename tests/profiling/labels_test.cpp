@@ -12,7 +12,7 @@ constexpr auto kAlloc = TraceAction::kAlloc;
 constexpr auto kRequested = TraceAction::kFreeRequested;
 constexpr auto kCompleted = TraceAction::kFreeCompleted;
 
-// An older weight and moment, of which the moment is freed; a gradient and a temporary.
+// A weight and a moment from before the recording, a gradient and a temporary. The moment is freed.
 struct Example {
   Recording recording = {.live_at_start = {{1, 100}, {2, 50}},
                          .events = {{kAlloc, 3, 10},

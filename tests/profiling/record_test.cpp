@@ -190,7 +190,7 @@ template <typename Struct>
 void add_keys(std::set<std::string>& keys, const std::string& prefix = "") {
   for_each_field<Struct>([&]<typename Member>(const JsonField<Struct, Member>& field) {
     using Inner = typename StructIn<Member>::type;
-    if (*field.key != '\0') keys.insert(prefix + field.key);
+    if (!field.is_beside()) keys.insert(prefix + field.key);
     if constexpr (!std::is_void_v<Inner>) add_keys<Inner>(keys, field.prefix);
   });
 }

@@ -16,7 +16,25 @@ Tensor previous(const Tensor& moment, const Tensor& gradient) {
   return moment.defined() ? moment : zeros;
 }
 
+// lr * sqrt(1 - b2^t) / (1 - b1^t)
+double bias_corrected_rate(const AdamwOptions& options, int64_t updates) {
+  const auto t = static_cast<double>(updates);
+  return options.learning_rate * std::sqrt(1 - std::pow(options.beta2, t)) /
+         (1 - std::pow(options.beta1, t));
+}
+
 }  // namespace
+
+void adamw_in_place(at::TensorList parameters, at::TensorList gradients, at::TensorList m,
+                    at::TensorList v, int64_t t, const AdamwOptions& options) {
+  at::_foreach_mul_(parameters, 1 - options.learning_rate * options.weight_decay);
+  at::_foreach_lerp_(m, gradients, 1 - options.beta1);
+  at::_foreach_mul_(v, options.beta2);
+  at::_foreach_addcmul_(v, gradients, gradients, 1 - options.beta2);
+  std::vector<Tensor> denominators = at::_foreach_sqrt(v);
+  at::_foreach_add_(denominators, options.eps);
+  at::_foreach_addcdiv_(parameters, m, denominators, -bias_corrected_rate(options, t));
+}
 
 Adamw::Adamw(std::vector<Tensor> parameters, OptimizerImpl impl, const AdamwOptions& options)
     : Optimizer(std::move(parameters)), impl_(impl), options_(options) {}
@@ -26,12 +44,6 @@ std::vector<Tensor> Adamw::state() const {
   all.insert(all.end(), v_.begin(), v_.end());
   all.insert(all.end(), steps_.begin(), steps_.end());
   return all;
-}
-
-double Adamw::bias_corrected_rate() const {
-  const auto t = static_cast<double>(updates());
-  return options_.learning_rate * std::sqrt(1 - std::pow(options_.beta2, t)) /
-         (1 - std::pow(options_.beta1, t));
 }
 
 void Adamw::make_state(int64_t updates) {
@@ -56,7 +68,7 @@ void Adamw::update() {
     case OptimizerImpl::kReference:
       return update_reference();
     case OptimizerImpl::kForeach:
-      return update_foreach();
+      return adamw_in_place(parameters_, gradients(), m_, v_, updates(), options_);
     case OptimizerImpl::kFused:
       return update_fused();
   }
@@ -66,7 +78,7 @@ void Adamw::update() {
 // with a short context, so lifetimes match: one statement per temporary, and a Python loop's
 // variables keep their values until the next iteration reassigns them.
 void Adamw::update_reference() {
-  const double rate = bias_corrected_rate();
+  const double rate = bias_corrected_rate(options_, updates());
   Tensor previous_m;
   Tensor previous_v;
   Tensor m;
@@ -93,19 +105,6 @@ void Adamw::update_reference() {
     m_[i] = m;
     v_[i] = v;
   }
-}
-
-// The same arithmetic over all tensors at once, in place. Needs one copy of all parameters' size
-// for the denominator.
-void Adamw::update_foreach() {
-  const std::vector<Tensor> gradients = this->gradients();
-  at::_foreach_mul_(parameters_, 1 - options_.learning_rate * options_.weight_decay);
-  at::_foreach_lerp_(m_, gradients, 1 - options_.beta1);
-  at::_foreach_mul_(v_, options_.beta2);
-  at::_foreach_addcmul_(v_, gradients, gradients, 1 - options_.beta2);
-  std::vector<Tensor> denominators = at::_foreach_sqrt(v_);
-  at::_foreach_add_(denominators, options_.eps);
-  at::_foreach_addcdiv_(parameters_, m_, denominators, -bias_corrected_rate());
 }
 
 // One ATen kernel over all tensors, no temporaries.

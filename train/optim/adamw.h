@@ -20,6 +20,11 @@ struct AdamwOptions {
   double weight_decay = 0.01;
 };
 
+// Update number t of all these tensors at once, in place. Its temporaries are one tensor of each
+// parameter's size.
+void adamw_in_place(at::TensorList parameters, at::TensorList gradients, at::TensorList m,
+                    at::TensorList v, int64_t t, const AdamwOptions& options);
+
 class Adamw : public Optimizer {
  public:
   Adamw(std::vector<torch::Tensor> parameters, OptimizerImpl impl, const AdamwOptions& options);
@@ -31,9 +36,7 @@ class Adamw : public Optimizer {
   void update() override;
   void make_state(int64_t updates) override;
   void update_reference();
-  void update_foreach();
   void update_fused();
-  double bias_corrected_rate() const;  // lr * sqrt(1 - b2^t) / (1 - b1^t)
 
   OptimizerImpl impl_;
   AdamwOptions options_;

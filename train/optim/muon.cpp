@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/parameter_table.h"
+#include "train/optim/adamw.h"
 
 namespace headroom {
 
@@ -65,7 +66,13 @@ void Muon::make_state(int64_t /*updates*/) {
 void Muon::update() {
   if (m_.empty()) make_state(0);
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    by_muon_[i] ? update_by_muon(i) : update_by_adamw(i);
+    if (by_muon_[i]) {
+      update_by_muon(i);
+    } else {
+      adamw_in_place(
+          parameters_[i], parameters_[i].grad(), m_[i], v_[i], updates(),
+          {.learning_rate = options_.learning_rate, .weight_decay = options_.weight_decay});
+    }
   }
 }
 
@@ -77,19 +84,6 @@ void Muon::update_by_muon(size_t i) {
   const double scale = 0.2 * std::sqrt(static_cast<double>(std::max(p.size(0), p.size(1))));
   p.mul_(1 - options_.learning_rate * options_.weight_decay);
   p.add_(update, -options_.learning_rate * scale);
-}
-
-// Same as Adamw, with one temporary.
-void Muon::update_by_adamw(size_t i) {
-  const auto t = static_cast<double>(updates());
-  Tensor& p = parameters_[i];
-  const Tensor& g = p.grad();
-  m_[i].lerp_(g, 1 - options_.beta1);
-  v_[i].mul_(options_.beta2).addcmul_(g, g, 1 - options_.beta2);
-  const Tensor denominator =
-      v_[i].sqrt().div_(std::sqrt(1 - std::pow(options_.beta2, t))).add_(options_.eps);
-  p.mul_(1 - options_.learning_rate * options_.weight_decay);
-  p.addcdiv_(m_[i], denominator, -options_.learning_rate / (1 - std::pow(options_.beta1, t)));
 }
 
 }  // namespace headroom

@@ -18,9 +18,6 @@ namespace headroom {
 struct MuonOptions {
   double learning_rate = 1e-3;
   double momentum = 0.95;
-  double beta1 = 0.9;  // for AdamW, as the next two
-  double beta2 = 0.999;
-  double eps = 1e-8;
   double weight_decay = 0.01;
 };
 
@@ -37,7 +34,6 @@ class Muon : public Optimizer {
   void update() override;
   void make_state(int64_t updates) override;
   void update_by_muon(size_t i);
-  void update_by_adamw(size_t i);
 
   MuonOptions options_;
   std::vector<bool> by_muon_;

@@ -79,7 +79,8 @@ struct OptimizerInfo {
   std::vector<OptimizerState> state;
   // An implementation without a row has none, except Muon: profiling/theory/states/muon.h.
   std::vector<OptimizerTemporaries> temporaries;
-  // Whether profiling/theory/rehearsal follows it. The rehearsal is frozen: a new one is not.
+  // True if profiling/theory/rehearsal follows it. The rehearsal is frozen: leave false for a new
+  // optimizer.
   bool is_rehearsed = false;
 };
 

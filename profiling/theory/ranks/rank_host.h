@@ -8,9 +8,9 @@
 namespace headroom {
 
 // Note [Host memory of a rank]
-// Rationale: rows (Note [Rows on the host]) are of a whole model. A rank's host memory is of its
-//   stage's layers, its cut of matrices, its part of what replicas share, and the saves of as many
-//   micro-batches as its stage has at once.
+// Rationale: rows (Note [Rows on the host]) are of a whole model. A rank's host memory holds
+//   its stage's layers, its part of each matrix, its shard of the replicas' tensors, and the saves
+//   of all micro-batches that its stage has at once.
 // Approach: one step of the rank is rehearsed with the step's own bookkeeping of its pinned slabs
 //   (train/offload/states/host_ranges.h). Every step takes as much as the first.
 // Limits: as of Note [Rehearsal]. A rank has no files.

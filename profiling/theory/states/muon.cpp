@@ -58,16 +58,15 @@ std::vector<RowInput> temporaries(const RowBuilder& sheet, const ParameterEntry&
   return {{.name = std::string(parameter.name) + ".denominator",
            .shape = parameter.shape,
            .dtype = update_type,
-           .source = "train/optim/muon.cpp Muon::update_by_adamw",
+           .source = "train/optim/adamw.cpp adamw_in_place",
            .condition = "of the largest parameter that AdamW updates"}};
 }
 
 int64_t bytes_of(const RowBuilder& sheet, const std::vector<RowInput>& rows) {
-  RowBuilder scratch = sheet;
-  const int64_t before = total(scratch.rows(), kOptimizerTemporaries);
-  scratch.begin(kOptimizerTemporaries);
-  for (const RowInput& row : rows) scratch.add(row);
-  return total(scratch.rows(), kOptimizerTemporaries) - before;
+  RowBuilder alone(sheet.spec());
+  alone.begin(kOptimizerTemporaries);
+  for (const RowInput& row : rows) alone.add(row);
+  return total(alone.rows(), kOptimizerTemporaries);
 }
 
 }  // namespace

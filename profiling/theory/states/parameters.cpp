@@ -3,28 +3,17 @@
 #include <utility>
 
 namespace headroom {
-namespace {
-
-int64_t size_of(const RowBuilder& sheet, std::string_view letters) {
-  int64_t product = 1;
-  for (const char c : letters) {
-    if (c != ' ' && c != '*') product *= sheet.size(c);
-  }
-  return product;
-}
-
-}  // namespace
 
 int64_t copies(const RowBuilder& sheet, const ParameterEntry& parameter) {
   return parameter.in_every_block() ? sheet.config().layers : 1;
 }
 
 int64_t elements(const RowBuilder& sheet, const ParameterEntry& parameter) {
-  return size_of(sheet, parameter.shape);
+  return parameter_elements(parameter, sheet.config());
 }
 
 int64_t row_count(const RowBuilder& sheet, const ParameterEntry& parameter) {
-  return size_of(sheet, parameter.rows());
+  return parameter_sizes(parameter, sheet.config()).front();
 }
 
 int64_t parameter_tensors(const RowBuilder& sheet) {
@@ -45,22 +34,22 @@ const ParameterEntry& largest_parameter(const RowBuilder& sheet, bool cast_only)
   });
 }
 
-void add_each(RowBuilder& sheet, const RowInput& row) {
+void add_of(RowBuilder& sheet, const ParameterEntry& parameter, RowInput row) {
+  row.name = parameter.name + row.name;
+  row.shape = parameter.shape;
+  if (row.source.empty()) row.source = parameter.source;
+  sheet.add(std::move(row));
+}
+
+void add_each(RowBuilder& sheet, RowInput row) {
   for (const ParameterEntry& parameter : kParameterTable) {
-    RowInput of_one = row;
-    of_one.name = parameter.name + row.name;
-    of_one.shape = parameter.shape;
-    if (row.source.empty()) of_one.source = parameter.source;
-    of_one.storages = copies(sheet, parameter);
-    sheet.add(of_one);
+    row.storages = copies(sheet, parameter);
+    add_of(sheet, parameter, row);
   }
 }
 
 void add_largest(RowBuilder& sheet, RowInput row) {
-  const ParameterEntry& largest = largest_parameter(sheet);
-  row.name = largest.name + row.name;
-  row.shape = largest.shape;
-  sheet.add(row);
+  add_of(sheet, largest_parameter(sheet), std::move(row));
 }
 
 }  // namespace headroom

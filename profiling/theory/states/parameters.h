@@ -31,9 +31,13 @@ const ParameterEntry& largest_by(const SizeOf& size) {
 // The largest parameter, of all or only of those that autocast casts.
 const ParameterEntry& largest_parameter(const RowBuilder& sheet, bool cast_only = false);
 
+// Adds a row for one parameter, named by it and `row.name`; the shape is the parameter's, and so is
+// the source if the row has none.
+void add_of(RowBuilder& sheet, const ParameterEntry& parameter, RowInput row);
+
 // Adds a row for each parameter, named by it and `row.name`; shape and storages are the
 // parameter's, and so is the source if the row has none.
-void add_each(RowBuilder& sheet, const RowInput& row);
+void add_each(RowBuilder& sheet, RowInput row);
 
 // Adds one row, for the largest parameter.
 void add_largest(RowBuilder& sheet, RowInput row);

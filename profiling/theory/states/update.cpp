@@ -126,12 +126,6 @@ void add_optimizer_temporaries(RowBuilder& sheet, const OptimizerTemporaries& ma
              .storages = made.storages + (widens ? 1 : 0)});
 }
 
-void add_of(RowBuilder& sheet, const ParameterEntry& parameter, RowInput row) {
-  row.name = parameter.name + row.name;
-  row.shape = parameter.shape;
-  sheet.add(row);
-}
-
 void add_master_weights(RowBuilder& sheet, const ParameterEntry& fullest) {
   const std::string source = "train/techniques/master_weights.cpp MasterWeights";
   sheet.begin(kMasterWeights);

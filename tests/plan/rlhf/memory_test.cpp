@@ -154,7 +154,7 @@ TEST(RlhfMemory, OffloadTakesTheOptimizerAndTheGradients) {
   EXPECT_EQ(memory.host_bytes(false), 14 * (kActor + kCritic) / 2);
 }
 
-// As in train/offload.
+// The same bound as in train/offload.
 TEST(RlhfMemory, OffloadOnOneGpuTakesTheGradientsAsTheyAreMade) {
   RlhfSpec spec = small_plan();
   spec.setup.optimizer_space = MemorySpace::kHost;

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "tests/files/scratch_directory.h"
+#include "train/optim/adamw.h"
 
 namespace headroom {
 namespace {
@@ -75,6 +76,22 @@ TEST(Muon, TableHeadAndNormsAreUpdatedByAdamw) {
     EXPECT_TRUE(torch::allclose(p, torch::full_like(p, 0.9))) << name;
     EXPECT_EQ(optimizer.state()[0].numel(), 0) << name;
     EXPECT_EQ(optimizer.state()[1].numel(), 4) << name;
+  }
+}
+
+TEST(Muon, TheOtherParametersMoveAsByTheOptimizerAdamwBitForBit) {
+  torch::manual_seed(7);
+  Tensor p = torch::randn({6, 5});
+  Tensor other = p.clone();
+  Muon muon({p}, {"lm_head.weight"}, kMuon);
+  Adamw adamw({other}, OptimizerImpl::kForeach,
+              {.learning_rate = kMuon.learning_rate, .weight_decay = kMuon.weight_decay});
+  for (int step = 0; step < 3; ++step) {
+    p.mutable_grad() = torch::randn_like(p);
+    other.mutable_grad() = p.grad().clone();
+    muon.step();
+    adamw.step();
+    EXPECT_TRUE(p.equal(other)) << step;
   }
 }
 

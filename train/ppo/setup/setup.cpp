@@ -50,11 +50,17 @@ const EnumWords<Role>& words_of(Role) {
 
 std::string PpoField::flag() const { return "--" + with_dashes(name); }
 
-std::string RoleField::flag() const { return "--" + word_of(role) + field->flag().substr(1); }
+namespace {
 
-std::string RoleField::old_flag() const {
-  return field->old_flag.empty() ? "" : "--" + word_of(role) + field->old_flag.substr(1);
+// "--actor-recompute" of "--recompute"; "" of "".
+std::string flag_of_role(Role role, const std::string& flag) {
+  return flag.empty() ? "" : "--" + word_of(role) + flag.substr(1);
 }
+
+}  // namespace
+
+std::string RoleField::flag() const { return flag_of_role(role, field->flag()); }
+std::string RoleField::old_flag() const { return flag_of_role(role, field->old_flag); }
 
 std::string flag_of_setting(const std::string& name) {
   if (const Field* field = find_field(name)) return field->flag();
