@@ -85,6 +85,14 @@ function(headroom_nightly_test name)
   set_tests_properties(${name} PROPERTIES LABELS nightly TIMEOUT ${HEADROOM_NIGHTLY_SECONDS})
 endfunction()
 
+# headroom_long_command_test(NAME LABEL COMMAND...): a script that runs part of itself in CI and all of it at night, as NAME_long
+# (tests/at_night.py).
+function(headroom_long_command_test name label)
+  headroom_command_test(${name} ${label} ${ARGN})
+  headroom_nightly_test(${name}_long ${ARGN})
+  set_tests_properties(${name}_long PROPERTIES ENVIRONMENT HEADROOM_LONG=1 SKIP_RETURN_CODE 77)
+endfunction()
+
 # headroom_part_at_night(NAME FILTER...): of a GoogleTest program, the tests that these filters name run at night alone.
 function(headroom_part_at_night name)
   list(JOIN ARGN ":" filter)

@@ -25,15 +25,16 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 USAGE = 2
 
+# A refusal comes before anything runs: what still runs after these seconds was not refused.
+REFUSAL_SECONDS = 0.12
 # The program under its name, each call noted with its exit code. What dryrun would run is replaced.
-# A refusal comes before anything runs: what still runs after a quarter of a second was not refused.
 WRAPPER = """#!/usr/bin/env bash
 words=()
 for word; do
   words+=("$word")
   if [[ $1 == dryrun && $word == -- ]]; then words+=(true); break; fi
 done
-timeout 0.25 "$HEADROOM" "${words[@]}" 2>"$NOTES/$$.stderr"
+timeout "$REFUSAL_SECONDS" "$HEADROOM" "${words[@]}" 2>"$NOTES/$$.stderr"
 code=$?
 printf '%s\\n' "$code headroom ${words[*]}: $(tail -n 1 "$NOTES/$$.stderr")" >"$NOTES/$$"
 exit "$code"
@@ -199,6 +200,27 @@ class Examples(unittest.TestCase):
                 if reads or f"--records {word}" not in line:
                     (folder / word).write_bytes(self.records)
 
+    def refused_command(self, folder, line):
+        """The line and its last message if it exits with 2. It has no syntax of a shell."""
+        self.provide(folder, line)
+        words = shlex.split(line)[1:]
+        if words[0] == "dryrun" and "--" in words:
+            words = [*words[: words.index("--")], "--", "true"]
+        try:
+            done = subprocess.run(
+                [HEADROOM, *words], cwd=folder, env={**os.environ, "HEADROOM_CELL": STUB_CELL},
+                timeout=REFUSAL_SECONDS, check=False, text=True, stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            )
+        except subprocess.TimeoutExpired:
+            return None
+        return f"{line}: {done.stderr}" if done.returncode == USAGE else None
+
+    def refused_commands(self, command):
+        folder = self.folder / command
+        folder.mkdir()
+        return [said for line in examples_of_help(command) if (said := self.refused_command(folder, line))]
+
     def refused(self, lines, name):
         """Those that exit with 2, of lines typed one after another in one folder."""
         folder, notes = self.folder / name, self.folder / (name + ".notes")
@@ -210,6 +232,7 @@ class Examples(unittest.TestCase):
             "HEADROOM": HEADROOM,
             "HEADROOM_CELL": STUB_CELL,
             "NOTES": str(notes),
+            "REFUSAL_SECONDS": str(REFUSAL_SECONDS),
         }
         for line in lines:
             self.provide(folder, line)
@@ -234,13 +257,15 @@ class Examples(unittest.TestCase):
         names = commands()
         self.assertGreaterEqual(len(names), 9)
         with ThreadPoolExecutor(2) as pool:
-            checked = pool.map(lambda name: self.refused(examples_of_help(name), name), names)
+            checked = pool.map(self.refused_commands, names)
         self.maxDiff = None
         self.assertEqual(list(itertools.chain(*checked)), [])
 
     def test_a_bad_one_is_found(self):
         bad = ["headroom profile --model-size smal", "headroom cards | headroom table summary no.csv"]
         self.assertEqual(len(self.refused(bad, "bad")), 2)
+        self.assertIn("did you mean small?", self.refused_command(self.folder, bad[0]))
+        self.assertIsNone(self.refused_command(self.folder, "headroom cards"))
         self.assertEqual(typed("headroom table a|b FILE [flags]"), [
             "headroom table a step.pickle ", "headroom table b step.pickle "])
         self.assertEqual(list(values("WORD", "how: eager, flash (default eager)")), ["eager"] * 2 + ["flash"])

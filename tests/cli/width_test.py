@@ -16,9 +16,11 @@ from pathlib import Path
 
 import terminal
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from at_night import IS_NIGHT  # noqa: E402
+
 HEADROOM = STUB_CELL = MAKE_SNAPSHOT = ""
 ROOT = Path(__file__).resolve().parents[2]
-LONG = "HEADROOM_LONG" in os.environ  # nightly
 WIDTHS = (80, 120, 200)
 ESCAPE = re.compile(r"\033\[[0-9;]*[A-Za-z]")
 COMMANDS = "profile sweep table theory fit dryrun rlhf budget snapshot cards".split()
@@ -118,8 +120,8 @@ class Width(unittest.TestCase):
     def check(self, place, words, **more):
         """At the least width, and of the wider ones at one each for every other page; at night at all."""
         plain = into_a_file(words, self.folder.name)
-        widths = WIDTHS if LONG else WIDTHS[:1]
-        if not LONG and place % 2:
+        widths = WIDTHS if IS_NIGHT else WIDTHS[:1]
+        if not IS_NIGHT and place % 2:
             widths += (WIDTHS[1 + place // 2 % 2],)
         for width in widths:
             with self.subTest(words=" ".join(words), width=width):

@@ -19,7 +19,7 @@ from pathlib import Path
 HEADROOM = str(Path(sys.argv[1]).absolute())
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 RANKS = 4
-LAUNCHER = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={RANKS}"]
+LAUNCHER = str(PROGRAMS / "forked.py")  # imports torch once for all ranks
 ARGUMENTS = {"fsdp2": [], "ddp": [], "pipeline": ["1f1b", "--shapes"]}
 WANTED = sys.argv[2:] or list(ARGUMENTS)
 # A DDP bucket that libtorch's watchdog thread gives back before or after the next is made, whatever the events.
@@ -57,7 +57,7 @@ class LateEvents(unittest.TestCase):
         self.assertEqual((document["events"], document["late"]["events"]), ("both", "late"))
 
     def test_a_program_that_leaves_its_group_standing_ends_as_on_a_card(self):
-        out, err, _ = run(*LAUNCHER[:3], "--nproc-per-node=2", str(PROGRAMS / "left_group.py"), events="late", count=2)
+        out, err, _ = run(LAUNCHER, "2", str(PROGRAMS / "left_group.py"), events="late", count=2)
         self.assertEqual(out.count("the last line"), 2)
         self.assertNotIn("watchdog thread terminated", err)
 
@@ -73,7 +73,7 @@ class LateEvents(unittest.TestCase):
         for program in WANTED:
             with self.subTest(program):
                 path = str(PROGRAMS / "distributed" / f"{program}.py")
-                _, text, document = run(*LAUNCHER, path, *ARGUMENTS[program], events="both", count=RANKS)
+                _, text, document = run(LAUNCHER, str(RANKS), path, *ARGUMENTS[program], events="both", count=RANKS)
                 least, most = allocators(document), allocators(document["late"])
                 self.assertEqual((len(least), len(most)), (RANKS, RANKS))
                 kept = DDP_BUCKET if program == "ddp" else 0

@@ -43,17 +43,19 @@ class Masks(unittest.TestCase):
         self.assertEqual(done.returncode, code, done.stderr + done.stdout)
         return done
 
-    def test_a_mask_keeps_the_count_that_was_given(self):
-        flags = ["--value", value("rows", "2048"), "--value", value("wide", "100000")]
-        self.assertEqual(self.run_dry(flags, "backward").stdout, "rows 2048 2048 100000\n")
-
-    def test_indices_of_a_given_count_are_all_of_them(self):
-        done = self.run_dry(["--value", value("experts", "8")], "experts")
-        self.assertEqual(done.stdout, "gradients 8\n")
-
-    def test_a_list_of_answers_begins_anew(self):
-        done = self.run_dry(["--value", value("turns", "(0,4*2,7)*")], "turns")
-        self.assertEqual(done.stdout, "turns 0 4 4 7 0 4 4\n")
+    def test_answers_are_used_and_what_is_known_is_computed(self):
+        """One program with all of it: the start of each one is seconds of torch."""
+        answers = {"rows": "2048", "wide": "100000", "experts": "8", "turns": "(0,4*2,7)*"}
+        flags = [word for mark, numbers in answers.items() for word in ("--value", value(mark, numbers))]
+        parts = "backward + experts + turns + finite 4096 + large + parts"
+        self.assertEqual(self.run_dry(flags, *parts.split()).stdout.splitlines(), [
+            "rows 2048 2048 100000",  # a mask keeps the count that was given
+            "gradients 8",  # indices of a given count are all of them
+            "turns 0 4 4 7 0 4 4",  # a list of answers begins anew
+            "least 1.284", "unknown 0.0",  # computed of known numbers; others are finite
+            "finite True False 2457600",  # large masks of unknown numbers
+            "rows 2044 sum 56 first 528",  # a part that is written leaves the rest as it was
+        ])
 
     def test_answers_are_kept_in_a_file(self):
         answers = self.folder / "answers.txt"
@@ -64,13 +66,6 @@ class Masks(unittest.TestCase):
         answers.write_text("masks.py:1=0\nmasks.py=3\n")
         done = self.run_dry(["--value-file", str(answers)], "experts", code=2)
         self.assertIn(f"--value-file: '{answers}:2' holds no answer: ", done.stderr)
-
-    def test_what_is_computed_of_known_numbers_is_known_and_others_are_finite(self):
-        done = self.run_dry([], "finite", "4096")
-        self.assertEqual(done.stdout, "least 1.284\nunknown 0.0\n")
-
-    def test_large_masks_of_unknown_numbers_say_that_they_are_finite(self):
-        self.assertEqual(self.run_dry([], "large").stdout, "finite True False 2457600\n")
 
     def test_an_eigendecomposition_runs_or_names_the_virtual_gpu_and_what_works(self):
         done = self.run_dry([], "eig", "cusolver", code=1)
@@ -83,10 +78,6 @@ class Masks(unittest.TestCase):
     def test_known_values_are_computed_by_the_thread_that_asks(self):
         done = self.run_dry([], "threads", OMP_NUM_THREADS="4")
         self.assertEqual(done.stdout, "threads 0 1.0\n")
-
-    def test_a_part_that_is_written_leaves_the_rest_as_it_was(self):
-        done = self.run_dry([], "parts")
-        self.assertEqual(done.stdout, "rows 2044 sum 56 first 528\n")
 
     def test_a_recording_that_the_program_ends_is_in_the_snapshot(self):
         done = self.run_dry(["--snapshot", "run.pickle"], "record_off")

@@ -130,9 +130,9 @@ MESHES = [
     (shape(4, layers=3), {"dp": 3}, 2, "bf16", ("--zero", "1")),
     (shape(4, layers=4, vocab_size=1001), {"tp": 4}, 1, "bf16-pure", ("--sequence-parallel",)),
     (shape(4, layers=5), {"pp": 2, "dp": 2}, 4, "bf16-mixed", ("--zero", "2")),
-    (LARGE, {"dp": 8}, 2, "bf16-mixed", ("--zero", "3", "--recompute", "full")),
 ]
 WIDE_MESHES = [
+    (LARGE, {"dp": 8}, 2, "bf16-mixed", ("--zero", "3", "--recompute", "full")),
     (shape(4), {"dp": 2}, 1, "fp32", ()),
     (LARGE, {"dp": 8}, 1, "bf16-mixed", ()),
     (LARGE, {"dp": 8}, 1, "bf16-mixed", ("--zero", "1", "--recompute", "full")),

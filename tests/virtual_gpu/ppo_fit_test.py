@@ -12,6 +12,9 @@ import sys
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from at_night import at_night  # noqa: E402
+
 HEADROOM = ""
 PRESETS = Path(__file__).resolve().parents[2] / "scripts" / "presets"
 SMALL = "--model-size small --layers 2 --prompt-len 64 --response-len 8 --batch-size 8"
@@ -60,6 +63,7 @@ class Presets(unittest.TestCase):
                            "--format json")
                 self.assertEqual(done.returncode, 0, done.stderr)
 
+    @at_night
     def test_the_one_of_many_gpus_is_a_plan(self):
         done = run(f"rlhf --setup {PRESETS}/multi_gpu_70b.json --format md")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -13,6 +13,10 @@ import json
 import subprocess
 import sys
 import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from at_night import at_night  # noqa: E402
 
 HEADROOM = sys.argv[1]
 SLAB = 64 << 20  # of pinned memory
@@ -107,6 +111,7 @@ class PpoPlacementTest(unittest.TestCase):
         self.assertGreater(kept["reserved_bytes"], 5 * kept["allocated_bytes"])
         self.assertLess(left["reserved_bytes"], 1.1 * left["allocated_bytes"])
 
+    @at_night
     def test_four_models_of_7b_fit_80_gb_because_they_are_not_there_at_once(self):
         flags = ("--model-size", "7b", "--reward-size", "7b", "--param-dtype", "bf16", "--attention",
                  "sdpa", "--optimizer", "adam8bit", "--recompute", "full", "--batch-size", "4",

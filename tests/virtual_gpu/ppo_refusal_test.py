@@ -10,6 +10,10 @@ import re
 import subprocess
 import sys
 import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from at_night import at_night  # noqa: E402
 
 HEADROOM = sys.argv[1]
 SMALL = ("--model-size", "small", "--prompt-len", "32", "--response-len", "32", "--epochs", "1")
@@ -101,6 +105,7 @@ class PpoRefusalTest(unittest.TestCase):
         self.assertEqual(err.count("the phases are the warm-up's, which begins without optimizer "
                                    "states"), 1, err)
 
+    @at_night
     def test_phases_of_the_iteration_after_it_are_those_that_are_computed(self):
         flags = ("--model-size", "small", "--prompt-len", "32", "--response-len", "224",
                  "--epochs", "1", "--batch-size", "8", "--algorithm", "grpo", "--group-size", "2",

@@ -21,7 +21,7 @@ from pathlib import Path
 HEADROOM = str(Path(sys.argv[1]).absolute())
 PROGRAMS = Path(__file__).resolve().parent / "programs" / "distributed"
 RANKS = 4
-LAUNCHER = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={RANKS}"]
+LAUNCHER = (str(PROGRAMS.parent / "forked.py"), str(RANKS))  # imports torch once for all ranks
 ARGUMENTS = {"fsdp2": [], "ddp": [], "tensor_parallel": [], "pipeline": ["1f1b", "--shapes"]}
 WANTED = sys.argv[2:] or list(ARGUMENTS)
 # When DDP's buckets are let go of a thread of libtorch's decides, the watchdog: what is asked for is
@@ -55,7 +55,7 @@ class RankEvents(unittest.TestCase):
     def test_a_rank_alone_asks_what_it_asks_with_all_there(self):
         for program in WANTED:
             with self.subTest(program):
-                together = events_of(program, f"--gpus={RANKS}", launcher=tuple(LAUNCHER))
+                together = events_of(program, f"--gpus={RANKS}", launcher=LAUNCHER)
                 alone = events_of(program, f"--world-size={RANKS}", f"--rank=0-{RANKS - 1}")
                 self.assertEqual(sorted(together), list(range(RANKS)))
                 for rank, events in together.items():

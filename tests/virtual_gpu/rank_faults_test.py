@@ -19,6 +19,9 @@ import time
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from at_night import at_night  # noqa: E402
+
 HEADROOM = str(Path(sys.argv[1]).absolute())
 PROGRAM = Path(__file__).resolve().parent / "programs" / "rank_faults.py"
 LAUNCHER = [sys.executable, "-m", "torch.distributed.run"]
@@ -173,6 +176,7 @@ class RankFaults(unittest.TestCase):
                                           r"\d+ process(es)?; ")
             self.assertEqual(self.left(), [])
 
+    @at_night
     def test_two_dry_runs_at_once_do_not_meet(self):
         runs = [subprocess.Popen(command("memory"), stdout=subprocess.DEVNULL,
                                  stderr=subprocess.PIPE, text=True, cwd=self.scratch.name,

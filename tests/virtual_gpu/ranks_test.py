@@ -17,17 +17,23 @@ import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from at_night import IS_NIGHT, at_night  # noqa: E402
+
 HEADROOM = str(Path(sys.argv[1]).absolute())
 PROGRAMS = Path(__file__).resolve().parent / "programs"
-LAUNCHER = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+LAUNCHERS = {  # the second one imports torch once for all ranks
+    "torchrun": lambda count: ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}"],
+    "fork": lambda count: [str(PROGRAMS / "forked.py"), str(count)],
+}
 LAYERS, LAYER_BYTES, RANKS, STEPS = 4, 1024 * 1024 * 4, 2, 2
 
 
 class Result:
     def __init__(self, *arguments: str, program: str = "ranks.py", count: int = RANKS,
-                 job: list[str] | None = None):
-        """Under torchrun on `count` cards, or as single ranks of `job`, without a launcher."""
-        launch = [*LAUNCHER, f"--nproc-per-node={count}"] if job is None else [sys.executable]
+                 job: list[str] | None = None, launcher: str = "fork"):
+        """On `count` cards by the launcher, or as single ranks of `job` without one."""
+        launch = [sys.executable, *(LAUNCHERS[launcher](count) if job is None else [])]
         with tempfile.TemporaryDirectory() as scratch:
             report = Path(scratch, "report.json")
             command = [HEADROOM, "dryrun", "--card", "h100-80gb",
@@ -41,9 +47,9 @@ class Result:
 
 
 @functools.cache
-def of_torchrun(kind: str) -> Result:
+def launched(kind: str) -> Result:
     """Run once, whoever asks."""
-    return Result(kind)
+    return Result(kind, launcher="torchrun" if kind == "fsdp" else "fork")
 
 
 def collectives(communicator: dict) -> dict[str, tuple[int, int]]:
@@ -53,7 +59,7 @@ def collectives(communicator: dict) -> dict[str, tuple[int, int]]:
 
 class Ranks(unittest.TestCase):
     def result(self, kind: str) -> Result:
-        result = of_torchrun(kind)
+        result = launched(kind)
         self.assertEqual(result.code, 0, result.err)
         self.assertEqual([rank["rank"] for rank in result.ranks], [0, 1], result.err)
         taken = [rank["devices"][0]["peak_bytes"] for rank in result.ranks]
@@ -84,7 +90,7 @@ class Ranks(unittest.TestCase):
             self.assertLess(moved, STEPS * LAYERS * LAYER_BYTES + 4096)  # and the barrier
 
     def test_ranks_tell_each_other_what_the_host_wrote_and_what_kernels_made_of_it(self):
-        for count in (1, RANKS):
+        for count in (1, RANKS) if IS_NIGHT else (RANKS,):
             result = Result(program="rank_values.py", count=count)
             self.assertEqual(result.code, 0, result.err)
 
@@ -94,6 +100,7 @@ class Ranks(unittest.TestCase):
         (communicator,) = result.ranks[0]["communicators"]
         self.assertEqual(collectives(communicator), {"all_reduce": (1, 16)})
 
+    @at_night
     def test_a_split_group_has_its_own_size(self):
         for rank in self.result("split").ranks:
             world, part = rank["communicators"]
@@ -118,19 +125,21 @@ def taken(process: dict) -> dict:
 
 class AloneRanks(unittest.TestCase):
     def test_a_rank_alone_takes_what_it_takes_beside_the_others(self):
-        together = {rank["rank"]: taken(rank) for rank in of_torchrun("fsdp").ranks}
+        together = {rank["rank"]: taken(rank) for rank in launched("fsdp").ranks}
         result = alone("fsdp", world=RANKS, ranks="0-1")
         self.assertEqual(result.code, 0, result.err)
         self.assertEqual({rank["rank"]: taken(rank) for rank in result.ranks}, together)
 
+    @at_night
     def test_ddp_alone_moves_what_it_moves_beside_the_others(self):
         # Its peak is one of two: old buckets go when a thread of libtorch's has looked at them.
-        together = {rank["rank"]: taken(rank)["traffic"] for rank in of_torchrun("ddp").ranks}
+        together = {rank["rank"]: taken(rank)["traffic"] for rank in launched("ddp").ranks}
         result = alone("ddp", world=RANKS, ranks="1")
         self.assertEqual(result.code, 0, result.err)
         (rank,) = result.ranks
         self.assertEqual(taken(rank)["traffic"], together[1])
 
+    @at_night
     def test_the_first_and_the_last_of_64_ranks_run_alone_and_the_report_says_so(self):
         result = alone("fsdp", world=64, ranks="0,63")
         self.assertEqual(result.code, 0, result.err)

@@ -19,38 +19,48 @@ using torch::Tensor;
 constexpr MuonOptions kMuon = {.learning_rate = 1e-2, .weight_decay = 0.1};
 constexpr int64_t kSteps = 4;
 
-// numbers: the weight, then a gradient for each step. Returns weight and momentum; empty without
-// Python's torch.
-Tensor by_torch(const Tensor& numbers) {
+// inputs: each a weight, then a gradient for each step. Returns weight and momentum of each; empty
+// without Python's torch.
+std::vector<Tensor> by_torch(const std::vector<Tensor>& inputs) {
   const ScratchDirectory scratch;
-  const std::string path = scratch.file("numbers");
-  scratch.write("numbers",
-                std::string(static_cast<const char*>(numbers.data_ptr()), numbers.nbytes()));
   std::ostringstream command;
   command << HEADROOM_TORCH_PYTHON << " " HEADROOM_SOURCES "/tests/train/optim/torch_muon.py "
-          << path << ' ' << numbers.size(1) << ' ' << numbers.size(2) << ' ' << kSteps;
+          << kSteps;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor& input = inputs[i];
+    const std::string name = std::to_string(i);
+    scratch.write(name, std::string(static_cast<const char*>(input.data_ptr()), input.nbytes()));
+    command << ' ' << scratch.file(name) << ' ' << input.size(1) << ' ' << input.size(2);
+  }
   if (std::system(command.str().c_str()) != 0) return {};
-  Tensor found = torch::empty({2, numbers.size(1), numbers.size(2)});
-  std::ifstream(path, std::ios::binary)
-      .read(static_cast<char*>(found.data_ptr()), static_cast<std::streamsize>(found.nbytes()));
-  return found;
+  std::vector<Tensor> results;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Tensor result = torch::empty({2, inputs[i].size(1), inputs[i].size(2)});
+    std::ifstream(scratch.file(std::to_string(i)), std::ios::binary)
+        .read(static_cast<char*>(result.data_ptr()), static_cast<std::streamsize>(result.nbytes()));
+    results.push_back(result);
+  }
+  return results;
 }
 
 TEST(Muon, WeightAndMomentumAreThoseOfTorchsMuonBitForBit) {
   if (!std::ifstream(HEADROOM_TORCH_PYTHON)) GTEST_SKIP() << "no Python with torch";
   torch::manual_seed(5);
+  std::vector<Tensor> inputs;
   for (const auto& [rows, columns] : {std::pair{32, 32}, {48, 20}, {24, 96}}) {
-    const Tensor numbers = torch::randn({1 + kSteps, rows, columns});
-    const Tensor expected = by_torch(numbers);
-    ASSERT_TRUE(expected.defined());
-    Tensor weight = numbers[0].clone();
+    inputs.push_back(torch::randn({1 + kSteps, rows, columns}));
+  }
+  const std::vector<Tensor> expected = by_torch(inputs);
+  ASSERT_EQ(expected.size(), inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Tensor weight = inputs[i][0].clone();
     Muon optimizer({weight}, {"layers.0.ffn.w1.weight"}, kMuon);
     for (int64_t step = 1; step <= kSteps; ++step) {
-      weight.mutable_grad() = numbers[step].clone();
+      weight.mutable_grad() = inputs[i][step].clone();
       optimizer.step();
     }
-    EXPECT_TRUE(weight.equal(expected[0])) << rows << " x " << columns;
-    EXPECT_TRUE(optimizer.state()[0].equal(expected[1])) << rows << " x " << columns;
+    EXPECT_TRUE(weight.equal(expected[i][0])) << weight.sizes();
+    EXPECT_TRUE(optimizer.state()[0].equal(expected[i][1])) << weight.sizes();
   }
 }
 

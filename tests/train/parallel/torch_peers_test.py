@@ -17,9 +17,9 @@ import torch
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[2] / "studies" / "peers"))
 import safetensors_file  # noqa: E402
-from cells import free_port  # noqa: E402
 
 HEADROOM = sys.argv[1]
+FORKED = str(HERE.parents[1] / "virtual_gpu" / "programs" / "forked.py")
 RANKS = 2
 SHAPE = {"d_model": 32, "d_ff": 88, "layers": 4, "heads": 4, "vocab_size": 101,
          "context_length": 16}
@@ -62,19 +62,15 @@ class TorchPeers(unittest.TestCase):
     def theirs(self, way, sequences, micro_batches):
         settings = {**SHAPE, "sequences": sequences, "micro_batches": micro_batches,
                     "steps": STEPS, "learning_rate": 1e-3}
-        port = str(free_port())
-        ranks = [subprocess.Popen(
-            [sys.executable, str(HERE / "torch_peers.py"), way, str(self.weights),
-             str(self.tokens), json.dumps(settings)],
-            env={**os.environ, "RANK": str(rank), "WORLD_SIZE": str(RANKS), "OMP_NUM_THREADS": "1",
-                 "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port},
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for rank in range(RANKS)]
-        printed, calls = [], []
-        for rank in ranks:
-            out, err = rank.communicate(timeout=300)
-            self.assertEqual(rank.returncode, 0, err)
-            printed += [json.loads(line) for line in out.splitlines() if line.startswith("[")]
-            calls += [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+        done = subprocess.run(
+            [sys.executable, FORKED, str(RANKS), str(HERE / "torch_peers.py"), way,
+             str(self.weights), str(self.tokens), json.dumps(settings)],
+            env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True,
+            timeout=300, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        printed = [json.loads(line) for line in lines if line.startswith("[")]
+        calls = [json.loads(line) for line in lines if line.startswith("{")]
         return [sum(losses) / len(losses) for losses in zip(*printed)], calls
 
     def check(self, ours, theirs):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Gradients clipped by PyTorch's own clip_grad_norm_, for the C++ test to be held against.
 
-usage: clip_grad_norm.py GRADIENTS MAX_NORM SIZE...
+usage: clip_grad_norm.py GRADIENTS MAX_NORM,... SIZE...
 
-GRADIENTS holds FP32 tensors of these sizes one after the other, and is overwritten by the clipped
-ones and the norm that they had.
+GRADIENTS holds FP32 tensors of these sizes one after the other, and is overwritten: for each
+MAX_NORM the clipped tensors and the norm that they had.
 """
 
 import sys
@@ -13,16 +13,21 @@ from pathlib import Path
 import torch
 
 
-def main():
-    path, max_norm = Path(sys.argv[1]), float(sys.argv[2])
-    sizes = [int(size) for size in sys.argv[3:]]
-    values = torch.frombuffer(bytearray(path.read_bytes()), dtype=torch.float32)
-    parameters = [torch.nn.Parameter(torch.zeros(size)) for size in sizes]
-    for parameter, gradient in zip(parameters, values.split(sizes), strict=True):
+def clipped(gradients, max_norm):
+    parameters = [torch.nn.Parameter(torch.zeros_like(gradient)) for gradient in gradients]
+    for parameter, gradient in zip(parameters, gradients, strict=True):
         parameter.grad = gradient.clone()
     norm = torch.nn.utils.clip_grad_norm_(parameters, max_norm)
-    clipped = torch.cat([*(p.grad for p in parameters), norm.reshape(1)])
-    path.write_bytes(bytes(clipped.untyped_storage()))
+    return [*(p.grad for p in parameters), norm.reshape(1)]
+
+
+def main():
+    path = Path(sys.argv[1])
+    sizes = [int(size) for size in sys.argv[3:]]
+    values = torch.frombuffer(bytearray(path.read_bytes()), dtype=torch.float32)
+    gradients = values.split(sizes)
+    results = [clipped(gradients, float(max_norm)) for max_norm in sys.argv[2].split(",")]
+    path.write_bytes(bytes(torch.cat(sum(results, [])).untyped_storage()))
     return 0
 
 

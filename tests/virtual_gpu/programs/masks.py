@@ -1,6 +1,8 @@
-"""Masks whose values are not known here: masks.py backward | experts | turns | finite N | large | parts | eig LIBRARY | threads |
-record_off | fill DIR."""
+"""Masks whose values are not known here: masks.py PART [+ PART ...]
+PART: backward | experts | turns | finite N | large | parts | eig LIBRARY | threads | record_off | fill DIR
+"""
 
+import itertools
 import os
 import sys
 
@@ -98,5 +100,7 @@ def fill(folder):
 
 
 if __name__ == "__main__":
-    arguments = [int(word) if word.isdigit() else word for word in sys.argv[2:]]
-    globals()[sys.argv[1]](*arguments)
+    for is_end, words in itertools.groupby(sys.argv[1:], "+".__eq__):
+        if not is_end:
+            name, *arguments = words
+            globals()[name](*(int(word) if word.isdigit() else word for word in arguments))

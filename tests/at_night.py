@@ -1,0 +1,8 @@
+"""The tier of a test in Python: `pr` runs part of a file, `ctest -C nightly` all of it."""
+
+import os
+import unittest
+
+IS_NIGHT = "HEADROOM_LONG" in os.environ  # ctest -C nightly sets it
+
+at_night = unittest.skipUnless(IS_NIGHT, "runs at night: ctest -C nightly")
