@@ -95,7 +95,7 @@ class Rlhf(unittest.TestCase):
 
     def test_plain_ascii_where_the_locale_asks_for_it(self):
         for locale in ("C", "POSIX", "de_DE.ISO-8859-1"):
-            printed("--num-gpus", "8", LC_ALL=locale).encode("ascii")
+            printed("--model-size", "small", LC_ALL=locale).encode("ascii")
         self.assertIn("\u2588", printed())
 
     def test_colour_only_on_a_terminal(self):
@@ -103,7 +103,7 @@ class Rlhf(unittest.TestCase):
         painted = on_a_terminal()
         self.assertIn("\033[31mEXCEEDS: \033[0m", painted)
         self.assertNotIn("\033", on_a_terminal(NO_COLOR="1"))
-        self.assertNotIn("\033", on_a_terminal("--format", "md"))
+        self.assertNotIn("\033", on_a_terminal("--model-size", "small", "--format", "md"))
 
     def test_the_svg_is_well_formed_and_to_scale(self):
         with tempfile.TemporaryDirectory() as folder:

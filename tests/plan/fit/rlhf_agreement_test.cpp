@@ -7,6 +7,7 @@
 #include "plan/fit/questions/need.h"
 #include "plan/fit/search.h"
 #include "plan/search/recommend.h"
+#include "tests/at_night.h"
 
 namespace headroom {
 namespace {
@@ -115,26 +116,27 @@ std::string recommended_by_fit(const AgreementCase& one) {
 // Within 3 % of the card's memory they may differ, and fit, which runs it, is right: the plan omits
 // backward's tensors beside gradients accumulated over micro-batches (large, 2 of 8 sequences at
 // 1024: plan 23.68 GiB, step 24.23 GiB, both with the context).
+const std::vector<AgreementCase> kAgreementCases = {
+    {"small", "bf16", 8, 512, 4},          {"small", "bf16", 8, 512, 5},
+    {"small", "bf16", 8, 512, 8},          {"small", "fp32", 16, 512, 6},
+    {"medium", "bf16", 16, 512, 10},       {"medium", "bf16", 16, 512, 12},
+    {"medium", "bf16", 16, 512, 24},       {"medium", "fp32", 8, 1024, 14},
+    {"medium", "bf16-mixed", 32, 512, 12}, {"medium", "bf16-mixed", 32, 512, 9},
+    {"medium", "bf16-mixed", 32, 512, 4},  {"large", "bf16", 8, 1024, 24},
+    {"large", "bf16", 8, 1024, 30},        {"medium", "bf16-mixed", 1, 512, 4},
+    {"medium", "fp32", 1, 512, 3},         {"medium", "fp32", 1, 512, 4}};
+
 TEST(PlanAndFit, RecommendTheSame) {
   std::set<std::string> seen;
-  for (const AgreementCase& one :
-       {AgreementCase{"small", "bf16", 8, 512, 4}, AgreementCase{"small", "bf16", 8, 512, 5},
-        AgreementCase{"small", "bf16", 8, 512, 8}, AgreementCase{"small", "fp32", 16, 512, 6},
-        AgreementCase{"medium", "bf16", 16, 512, 10}, AgreementCase{"medium", "bf16", 16, 512, 12},
-        AgreementCase{"medium", "bf16", 16, 512, 24}, AgreementCase{"medium", "fp32", 8, 1024, 14},
-        AgreementCase{"medium", "bf16-mixed", 32, 512, 12},
-        AgreementCase{"medium", "bf16-mixed", 32, 512, 9},
-        AgreementCase{"medium", "bf16-mixed", 32, 512, 4},
-        AgreementCase{"large", "bf16", 8, 1024, 24}, AgreementCase{"large", "bf16", 8, 1024, 30},
-        AgreementCase{"medium", "bf16-mixed", 1, 512, 4},
-        AgreementCase{"medium", "fp32", 1, 512, 3}, AgreementCase{"medium", "fp32", 1, 512, 4}}) {
+  for (size_t i = 0; i < kAgreementCases.size(); i += is_at_night() ? 1 : 2) {
+    const AgreementCase& one = kAgreementCases[i];
     const FromPlan plan = recommended_by_plan(one);
     if (plan.margin < (one.card_gib << 30) * 3 / 100) continue;
     EXPECT_EQ(plan.words, recommended_by_fit(one))
         << one.size << " " << one.states << " on " << one.card_gib << " GiB";
     seen.insert(plan.words);
   }
-  EXPECT_GE(seen.size(), 5U) << "the cases are all alike";
+  EXPECT_GE(seen.size(), is_at_night() ? 5U : 4U) << "the cases are all alike";
   EXPECT_TRUE(std::any_of(seen.begin(), seen.end(), [](const std::string& words) {
     return words.starts_with("optimizer offload");
   })) << "none needs the host";
