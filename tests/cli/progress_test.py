@@ -14,7 +14,7 @@ import unittest
 import terminal
 
 HEADROOM = STUB_CELL = ""
-SLOW = ("--model-size", "small", "--batch-size", "15")  # the stub takes a second and tells its steps
+SLOW = ("--model-size", "small", "--batch-size", "15")  # the stub takes half a second and tells its steps
 FOUR = ("--context-length", "64,128,256,512", "--jobs", "1")
 
 

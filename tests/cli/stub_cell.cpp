@@ -1,6 +1,6 @@
 // A stub of headroom-cell for tests of the program: invents a Record at once, by the protocol of
 // Note [The cell program]. Context 1024 runs out of memory, batch 13 crashes, batch 14 hangs, batch
-// 15 takes a second and reports progress, cuda is missing. The snapshot is a line of text.
+// 15 takes half a second and reports progress, cuda is missing. The snapshot is a line of text.
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
@@ -55,7 +55,7 @@ Record invent(const RunSpec& spec) {
 }
 
 // In the format of bench/launch/progress.h.
-void take_a_second() {
+void take_some_time() {
   std::cerr << "stub: about to begin\n";
   for (int step = 0; step <= 4; ++step) {
     const nlohmann::json line = {{"device", "stub device"},
@@ -63,7 +63,7 @@ void take_a_second() {
                                  {"step", step},
                                  {"steps", 4}};
     std::cerr << "headroom-progress " << line << '\n';
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    std::this_thread::sleep_for(std::chrono::milliseconds(120));
   }
 }
 
@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
   for (std::string line; std::getline(std::cin, line);) {
     const CellRequest request = request_from_json(line);
     const RunSpec& spec = request.spec;
-    if (spec.batch_size == 15 && request.tells_progress) take_a_second();
+    if (spec.batch_size == 15 && request.tells_progress) take_some_time();
     if (spec.batch_size == 14) std::this_thread::sleep_for(std::chrono::seconds(60));
     if (spec.batch_size == 13) {
       std::cerr << "stub: thirteen is too many\n";

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """headroom dryrun --events: what is done at once and what is done when the host waits, in whole programs.
 
-usage: late_events_test.py HEADROOM [PROGRAM ...]     PROGRAM: fsdp2, ddp, pipeline
+usage: late_events_test.py HEADROOM
 
 Runs under the Python whose torch the programs use; without one it is skipped (77).
 """
@@ -16,12 +16,15 @@ import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from at_night import IS_NIGHT  # noqa: E402
+
 HEADROOM = str(Path(sys.argv[1]).absolute())
 PROGRAMS = Path(__file__).resolve().parent / "programs"
-RANKS = 4
+RANKS = 4 if IS_NIGHT else 2
 LAUNCHER = str(PROGRAMS / "forked.py")  # imports torch once for all ranks
 ARGUMENTS = {"fsdp2": [], "ddp": [], "pipeline": ["1f1b", "--shapes"]}
-WANTED = sys.argv[2:] or list(ARGUMENTS)
+WANTED = list(ARGUMENTS) if IS_NIGHT else ["pipeline"]
 # A DDP bucket that libtorch's watchdog thread gives back before or after the next is made, whatever the events.
 DDP_BUCKET = 32 << 20
 

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "tests/at_night.h"
 #include "tests/bench/cell/run_ok.h"
 #include "tests/train/techniques/contract.h"
 
@@ -36,12 +37,14 @@ TEST_P(BytesOfSteps, ManyStepsLeaveWhatOneLeaves) {
 }
 
 // The limit is a tenth below each phase's peak, because libtorch's oneDNN can do without the last
-// bytes. The process continues: the next run equals the first.
+// bytes. The process continues: the next run equals the first. By day one phase of each row.
 TEST_P(BytesOfSteps, OutOfMemoryInTheMiddleOfAStepIsARecordAndTheNextRunIsAsTheFirst) {
   RunSpec spec = GetParam().with;
   const OwnDirectory directory(spec);
   const Record first = run_ok(spec);
-  for (const std::string& phase : first.phase_order) {
+  std::vector<std::string> phases(first.phase_order.begin(), first.phase_order.end());
+  if (!is_at_night()) phases = {phases[GetParam().name.size() % phases.size()]};
+  for (const std::string& phase : phases) {
     const Record record =
         run(spec, {.host_memory_bytes = first.phases.at(phase).allocated / 10 * 9});
     ASSERT_EQ(record.status, Status::kOom) << phase << ": " << record.reason;

@@ -7,6 +7,7 @@
 
 #include "model/parameter_table.h"
 #include "profiling/theory/rows.h"
+#include "tests/at_night.h"
 #include "tests/bench/cell/run_ok.h"
 #include "tests/train/tiny_spec.h"
 
@@ -292,7 +293,8 @@ std::vector<CheckpointCell> checkpoint_cells() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Cells, CheckpointMatrix, testing::ValuesIn(checkpoint_cells()),
+INSTANTIATE_TEST_SUITE_P(Cells, CheckpointMatrix,
+                         testing::ValuesIn(share_by_day(checkpoint_cells(), 3)),
                          [](const auto& info) {
                            std::string name = info.param.checkpoint;
                            for (char& c : name) {

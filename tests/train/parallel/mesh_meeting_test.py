@@ -119,7 +119,7 @@ class Meeting(unittest.TestCase):
                       record["reason"])
 
     def test_a_rank_that_was_started_twice_is_told_so(self):
-        long = {"measure_steps": 1000}  # the others are still there when the second one comes
+        long = {"measure_steps": 300}  # the others are still there when the second one comes
         ranks = Ranks().start(1, **long).start(1, **long).start(0, **long)
         reasons = [record["reason"] for record in ranks.records()]
         self.assertTrue(any("two processes were started as rank 1" in one for one in reasons),

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/at_night.h"
 #include "tests/train/heard.h"
 #include "tests/train/tiny_spec.h"
 #include "text/words.h"
@@ -314,8 +315,8 @@ std::vector<Cell> model_cells() {
   return cells;
 }
 
-INSTANTIATE_TEST_SUITE_P(Cells, CheckpointedModel, testing::ValuesIn(model_cells()),
-                         [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Cells, CheckpointedModel,
+                         testing::ValuesIn(share_by_day(model_cells(), 3)), [](const auto& info) {
                            std::string name = info.param.checkpoint;
                            for (char& c : name) {
                              if (isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
