@@ -21,16 +21,17 @@ fail() {
 # expect CODE PATTERN ARGUMENTS...: the exit code, a pattern in stderr, and for bad usage exactly one
 # line there, beginning with the program's name, and nothing on stdout.
 expect() {
-  local code=$1 pattern=$2 name=${program##*/} got
+  local code=$1 pattern=$2 name=${program##*/} got lines
   shift 2
   "$program" "$@" >out 2>err
   got=$?
   [[ $got -eq $code ]] || fail "exit $got, not $code: $name $*"
-  [[ -z $pattern ]] || grep -qE -- "$pattern" err || fail "stderr lacks '$pattern': $name $*"
+  [[ -z $pattern || $(<err) =~ $pattern ]] || grep -qE -- "$pattern" err || fail "stderr lacks '$pattern': $name $*"
   if [[ $code -eq 2 ]]; then
-    [[ $(wc -l <err) -eq 1 ]] || fail "not one line: $name $*"
+    mapfile -t lines <err
+    [[ ${#lines[@]} -eq 1 ]] || fail "not one line: $name $*"
     [[ ! -s out ]] || fail "something on stdout: $name $*"
-    grep -q "^$name: " err || fail "the line does not begin with $name: $name $*"
+    [[ ${lines[0]:-} == "$name: "* ]] || fail "the line does not begin with $name: $name $*"
     [[ $name != headroom ]] || try_example "${1:-}"
   fi
 }
@@ -86,8 +87,8 @@ try_example() {
   fi
   [[ -z ${tried["${words[*]}"]:-} ]] || return 0
   tried["${words[*]}"]=yes
-  # A refusal comes before anything runs: what still runs after half a second was not refused.
-  (mkdir -p examples && cd examples && timeout 0.5 "$program" "${words[@]}" >out 2>err)
+  # A refusal comes before anything runs: what still runs after these seconds was not refused.
+  (mkdir -p examples && cd examples && timeout 0.2 "$program" "${words[@]}" >out 2>err)
   [[ $? -ne 2 ]] || grep -qE 'cannot (be )?read|No such file|is no directory' examples/err ||
     fail "the example is refused: headroom ${words[*]}: $(<examples/err)"
 }

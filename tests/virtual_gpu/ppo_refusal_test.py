@@ -75,6 +75,7 @@ class PpoRefusalTest(unittest.TestCase):
         self.assertIn("building the reference; reference parameters grew last", record["reason"])
         self.assertNotEqual(words, [])
 
+    @at_night
     def test_a_cache_that_does_not_fit_is_made_smaller(self):
         record, words, _ = self.refused(
             "--model-size", "small", "--prompt-len", "128", "--response-len", "128", "--epochs",

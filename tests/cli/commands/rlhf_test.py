@@ -70,7 +70,7 @@ class Rlhf(unittest.TestCase):
 
     def test_begins_with_the_set_up(self):
         self.assertTrue(printed("--num-gpus", "8").startswith("Recommended set-up: 70b on 8 x"))
-        tables = json.loads(printed("--format", "json"))
+        tables = json.loads(printed("--model-size", "small", "--format", "json"))
         self.assertEqual([table["title"].split(":")[0] for table in tables[:3]],
                          ["Recommended set-up", "Why each step is needed", "RLHF memory timeline"])
 
@@ -82,16 +82,16 @@ class Rlhf(unittest.TestCase):
         self.assertNotIn("Why each step is needed", text)
 
     def test_every_format_is_whole(self):
-        tables = json.loads(printed("--format", "json"))
+        tables = json.loads(printed("--model-size", "small", "--format", "json"))
         phases = [table for table in tables if table["title"].startswith("Phase: ")]
         self.assertEqual(len(phases), 3)
         for phase in phases:
             *components, total = phase["rows"]
             self.assertEqual(total["component"], "TOTAL")
             self.assertEqual(sum(row["memory_bytes"] for row in components), total["memory_bytes"])
-        rows = list(csv.reader(io.StringIO(printed("--format", "csv"))))
+        rows = list(csv.reader(io.StringIO(printed("--model-size", "small", "--format", "csv"))))
         self.assertEqual({len(row) for row in rows}, {4})
-        self.assertIn("### Phase: training", printed("--format", "md"))
+        self.assertIn("### Phase: training", printed("--model-size", "small", "--format", "md"))
 
     def test_plain_ascii_where_the_locale_asks_for_it(self):
         for locale in ("C", "POSIX", "de_DE.ISO-8859-1"):
@@ -102,7 +102,7 @@ class Rlhf(unittest.TestCase):
         self.assertNotIn("\033", printed())
         painted = on_a_terminal()
         self.assertIn("\033[31mEXCEEDS: \033[0m", painted)
-        self.assertNotIn("\033", on_a_terminal(NO_COLOR="1"))
+        self.assertNotIn("\033", on_a_terminal("--model-size", "small", NO_COLOR="1"))
         self.assertNotIn("\033", on_a_terminal("--model-size", "small", "--format", "md"))
 
     def test_the_svg_is_well_formed_and_to_scale(self):
