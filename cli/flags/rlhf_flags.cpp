@@ -93,6 +93,68 @@ void check_resident_reference(const RlhfSpec& spec) {
   }
 }
 
+std::vector<Flag> models_and_batch_flags() {
+  const RlhfSpec defaults;
+  return {{"critic-size", "WORD", "critic: a named shape, or none (default the actor's)", kModels},
+          {"reward-size", "WORD", "reward model: a named shape, or none (default the actor's)",
+           kModels},
+          {"reference", "WORD",
+           choices_with_default(defaults.setup.reference) +
+               "; offload: " + meaning_of(Reference::kOffload),
+           kModels},
+          {"batch-size", "N", "sequences per data-parallel replica (default 4)", kBatch},
+          {"micro-batch-size", "N", "sequences per scoring or training pass (default the batch)",
+           kBatch},
+          {"seq-len", "N", "tokens of prompt and response together (default 2048)", kBatch},
+          {"prompt-len", "N", "prompt tokens, a part of --seq-len", kBatch},
+          {"response-len", "N",
+           "generated tokens, a part of --seq-len; 0 = no generation (default half)", kBatch}};
+}
+
+std::vector<Flag> layout_flags() {
+  return {
+      {"num-gpus", "N", "number of GPUs (default 8)", kMachine},
+      {"tp", "N", "tensor-parallel GPUs (default: as many as divide the heads, up to 8)", kMachine},
+      {"pp", "N", "pipeline stages (default 1)", kMachine},
+      {"dp", "N", "data-parallel replicas (default: the remaining GPUs)", kMachine},
+      {"zero", "N", "ZeRO stage across the replicas: 0, 1, 2, 3 (default 0)", kMachine},
+      {"sequence-parallel", "",
+       "split by tokens the activations that tensor parallelism leaves whole", kMachine}};
+}
+
+std::vector<Flag> training_flags() {
+  const RlhfSpec defaults;
+  return {
+      {"precision", "WORD",
+       join(state_precision_names()) + " (default " + state_precisions().front().name + ")", kRun},
+      {"optimizer", "WORD", choices_with_default(defaults.optimizer), kRun},
+      {"optimizer-impl", "WORD",
+       join(choices_of<OptimizerImpl>()) + " (default fused if available, else reference)", kRun},
+      {"attention", "WORD", choices_with_default(defaults.attention), kRun},
+      {.name = "recompute",
+       .value = "WORD",
+       .help = choices_with_default(defaults.setup.checkpoint.kind),
+       .group = kRun,
+       .old_name = "checkpoint"},
+      {"kv-dtype", "WORD", join(choices_of<ElementType>()) + " (default the weights')", kRun},
+      {"optimizer-offload", "", "keep optimizer states and their update on the host", kRun},
+      {"swap-phases", "", "keep models and states that a phase does not need in host memory",
+       kRun}};
+}
+
+std::vector<Flag> output_flags() {
+  return {
+      {"formula", "WORD",
+       choices_with_default(Formula::kExact) + "; closed-form: " + meaning_of(Formula::kClosedForm),
+       "Output"},
+      {"records", "FILE,...",
+       "Records of headroom profile: measured values of the same shape, for comparison", "Output",
+       FileUse::kRead},
+      timeline_flag(),
+      setup_flag(),
+      {"format", "WORD", "table, csv, md, json (default table)", "Output"}};
+}
+
 }  // namespace
 
 const EnumWords<Formula>& words_of(Formula) {
@@ -111,56 +173,10 @@ Formula formula_from(const Arguments& arguments) {
 }
 
 std::vector<Flag> rlhf_flags() {
-  const RlhfSpec defaults;
   std::vector<Flag> flags =
       model_flags("shape of the actor and the reference model", kUsualSize, kModels);
-  const std::vector<Flag> models_and_batch = {
-      {"critic-size", "WORD", "critic: a named shape, or none (default the actor's)", kModels},
-      {"reward-size", "WORD", "reward model: a named shape, or none (default the actor's)",
-       kModels},
-      {"reference", "WORD",
-       choices_with_default(defaults.setup.reference) +
-           "; offload: " + meaning_of(Reference::kOffload),
-       kModels},
-      {"batch-size", "N", "sequences per data-parallel replica (default 4)", kBatch},
-      {"micro-batch-size", "N", "sequences per scoring or training pass (default the batch)",
-       kBatch},
-      {"seq-len", "N", "tokens of prompt and response together (default 2048)", kBatch},
-      {"prompt-len", "N", "prompt tokens, a part of --seq-len", kBatch},
-      {"response-len", "N",
-       "generated tokens, a part of --seq-len; 0 = no generation (default half)", kBatch}};
-  const std::vector<Flag> more = {
-      {"num-gpus", "N", "number of GPUs (default 8)", kMachine},
-      {"tp", "N", "tensor-parallel GPUs (default: as many as divide the heads, up to 8)", kMachine},
-      {"pp", "N", "pipeline stages (default 1)", kMachine},
-      {"dp", "N", "data-parallel replicas (default: the remaining GPUs)", kMachine},
-      {"zero", "N", "ZeRO stage across the replicas: 0, 1, 2, 3 (default 0)", kMachine},
-      {"sequence-parallel", "",
-       "split by tokens the activations that tensor parallelism leaves whole", kMachine},
-      {"precision", "WORD",
-       join(state_precision_names()) + " (default " + state_precisions().front().name + ")", kRun},
-      {"optimizer", "WORD", choices_with_default(defaults.optimizer), kRun},
-      {"optimizer-impl", "WORD",
-       join(choices_of<OptimizerImpl>()) + " (default fused if available, else reference)", kRun},
-      {"attention", "WORD", choices_with_default(defaults.attention), kRun},
-      {.name = "recompute",
-       .value = "WORD",
-       .help = choices_with_default(defaults.setup.checkpoint.kind),
-       .group = kRun,
-       .old_name = "checkpoint"},
-      {"kv-dtype", "WORD", join(choices_of<ElementType>()) + " (default the weights')", kRun},
-      {"optimizer-offload", "", "keep optimizer states and their update on the host", kRun},
-      {"swap-phases", "", "keep models and states that a phase does not need in host memory", kRun},
-      {"formula", "WORD",
-       choices_with_default(Formula::kExact) + "; closed-form: " + meaning_of(Formula::kClosedForm),
-       "Output"},
-      {"records", "FILE,...",
-       "Records of headroom profile: measured values of the same shape, for comparison", "Output",
-       FileUse::kRead},
-      timeline_flag(),
-      setup_flag(),
-      {"format", "WORD", "table, csv, md, json (default table)", "Output"}};
-  for (const std::vector<Flag>& group : {models_and_batch, card_flags(kMachine), more}) {
+  for (const std::vector<Flag>& group : {models_and_batch_flags(), card_flags(kMachine),
+                                         layout_flags(), training_flags(), output_flags()}) {
     flags.insert(flags.end(), group.begin(), group.end());
   }
   return flags;

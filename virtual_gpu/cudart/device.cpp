@@ -1,6 +1,8 @@
 // The CUDA runtime's calls about devices.
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
+#include <utility>
 
 #include "virtual_gpu/cudart/error.h"
 
@@ -14,7 +16,8 @@ constexpr int kWarpSize = 32;
 constexpr int kThreadsPerBlock = 1024;
 constexpr int kBlockDimension[] = {1024, 1024, 64};
 constexpr int kGridDimension[] = {2147483647, 65535, 65535};
-constexpr size_t kConstantBytes = 65536;
+constexpr int kConstantBytes = 65536;
+constexpr int kMaxPitch = 2147483647;
 constexpr int kTextureAlignment = 512;
 constexpr int kTexturePitchAlignment = 32;
 
@@ -31,97 +34,128 @@ int single_to_double(const Card& card) {
 // Other cards are data centre cards: ECC always on, no display.
 bool is_geforce(const Card& card) { return card.name.find("GeForce") != std::string::npos; }
 
-// Attributes that are not in the card's description: properties of every card of compute capability
-// 7.5 and later on 64-bit Linux, from the CUDA programming guide's table of technical
-// specifications.
+// Constants, switches and kSupported are not in the card's description: properties of every card of
+// compute capability 7.5 and later on 64-bit Linux, from the CUDA programming guide's table of
+// technical specifications. Attributes in none of the lists are 0.
+constexpr std::pair<cudaDeviceAttr, int> kConstants[] = {
+    {cudaDevAttrMaxThreadsPerBlock, kThreadsPerBlock},
+    {cudaDevAttrMaxBlockDimX, kBlockDimension[0]},
+    {cudaDevAttrMaxBlockDimY, kBlockDimension[1]},
+    {cudaDevAttrMaxBlockDimZ, kBlockDimension[2]},
+    {cudaDevAttrMaxGridDimX, kGridDimension[0]},
+    {cudaDevAttrMaxGridDimY, kGridDimension[1]},
+    {cudaDevAttrMaxGridDimZ, kGridDimension[2]},
+    {cudaDevAttrTotalConstantMemory, kConstantBytes},
+    {cudaDevAttrWarpSize, kWarpSize},
+    {cudaDevAttrMaxPitch, kMaxPitch},
+    {cudaDevAttrTextureAlignment, kTextureAlignment},
+    {cudaDevAttrSurfaceAlignment, kTextureAlignment},
+    {cudaDevAttrTexturePitchAlignment, kTexturePitchAlignment},
+};
+
+constexpr cudaDeviceAttr kSupported[] = {
+    cudaDevAttrGpuOverlap,
+    cudaDevAttrCanMapHostMemory,
+    cudaDevAttrConcurrentKernels,
+    cudaDevAttrUnifiedAddressing,
+    cudaDevAttrStreamPrioritiesSupported,
+    cudaDevAttrGlobalL1CacheSupported,
+    cudaDevAttrLocalL1CacheSupported,
+    cudaDevAttrManagedMemory,
+    cudaDevAttrConcurrentManagedAccess,
+    cudaDevAttrComputePreemptionSupported,
+    cudaDevAttrCanUseHostPointerForRegisteredMem,
+    cudaDevAttrCooperativeLaunch,
+    cudaDevAttrHostRegisterSupported,
+    cudaDevAttrMemoryPoolsSupported,
+    cudaDevAttrIpcEventSupport,
+};
+
+using OfCard = int (*)(const Card& card);
+
+template <auto field>
+int described(const Card& card) {
+  return static_cast<int>(card.*field);
+}
+
+constexpr std::pair<cudaDeviceAttr, OfCard> kOfCard[] = {
+    {cudaDevAttrMaxSharedMemoryPerBlock, described<&Card::shared_memory_per_block>},
+    {cudaDevAttrMaxRegistersPerBlock, described<&Card::registers_per_multiprocessor>},
+    {cudaDevAttrMaxRegistersPerMultiprocessor, described<&Card::registers_per_multiprocessor>},
+    {cudaDevAttrClockRate, described<&Card::clock_khz>},
+    {cudaDevAttrSingleToDoublePrecisionPerfRatio, single_to_double},
+    {cudaDevAttrMultiProcessorCount, described<&Card::multiprocessors>},
+    {cudaDevAttrEccEnabled, [](const Card& card) { return is_geforce(card) ? 0 : 1; }},
+    {cudaDevAttrMemoryClockRate, described<&Card::memory_clock_khz>},
+    {cudaDevAttrGlobalMemoryBusWidth, described<&Card::memory_bus_bits>},
+    {cudaDevAttrL2CacheSize, described<&Card::l2_bytes>},
+    {cudaDevAttrMaxThreadsPerMultiProcessor, described<&Card::threads_per_multiprocessor>},
+    {cudaDevAttrAsyncEngineCount, [](const Card& card) { return is_geforce(card) ? 2 : 3; }},
+    {cudaDevAttrComputeCapabilityMajor, described<&Card::major>},
+    {cudaDevAttrComputeCapabilityMinor, described<&Card::minor>},
+    {cudaDevAttrMaxSharedMemoryPerMultiprocessor,
+     described<&Card::shared_memory_per_multiprocessor>},
+    {cudaDevAttrMaxSharedMemoryPerBlockOptin, described<&Card::shared_memory_per_block_optin>},
+    {cudaDevAttrReservedSharedMemoryPerBlock, described<&Card::reserved_shared_memory_per_block>},
+    {cudaDevAttrMaxBlocksPerMultiprocessor, described<&Card::blocks_per_multiprocessor>},
+    {cudaDevAttrClusterLaunch, [](const Card& card) { return has_clusters(card) ? 1 : 0; }},
+};
+
 int attribute(const Card& card, int ordinal, cudaDeviceAttr attr) {
-  switch (static_cast<int>(attr)) {
-    case cudaDevAttrMaxThreadsPerBlock:
-      return kThreadsPerBlock;
-    case cudaDevAttrMaxBlockDimX:
-    case cudaDevAttrMaxBlockDimY:
-    case cudaDevAttrMaxBlockDimZ:
-      return kBlockDimension[attr - cudaDevAttrMaxBlockDimX];
-    case cudaDevAttrMaxGridDimX:
-    case cudaDevAttrMaxGridDimY:
-    case cudaDevAttrMaxGridDimZ:
-      return kGridDimension[attr - cudaDevAttrMaxGridDimX];
-    case cudaDevAttrMaxSharedMemoryPerBlock:
-      return static_cast<int>(card.shared_memory_per_block);
-    case cudaDevAttrTotalConstantMemory:
-      return kConstantBytes;
-    case cudaDevAttrWarpSize:
-      return kWarpSize;
-    case cudaDevAttrMaxPitch:
-      return 2147483647;
-    case cudaDevAttrMaxRegistersPerBlock:
-    case cudaDevAttrMaxRegistersPerMultiprocessor:
-      return card.registers_per_multiprocessor;
-    case cudaDevAttrClockRate:
-      return card.clock_khz;
-    case cudaDevAttrTextureAlignment:
-    case cudaDevAttrSurfaceAlignment:
-      return kTextureAlignment;
-    case cudaDevAttrTexturePitchAlignment:
-      return kTexturePitchAlignment;
-    case cudaDevAttrSingleToDoublePrecisionPerfRatio:
-      return single_to_double(card);
-    case cudaDevAttrMultiProcessorCount:
-      return card.multiprocessors;
-    case cudaDevAttrKernelExecTimeout:
-    case cudaDevAttrIntegrated:
-    case cudaDevAttrComputeMode:
-    case cudaDevAttrTccDriver:
-    case cudaDevAttrPciDeviceId:
-    case cudaDevAttrPciDomainId:
-      return 0;
-    case cudaDevAttrPciBusId:
-      return ordinal + 1;
-    case cudaDevAttrEccEnabled:
-      return is_geforce(card) ? 0 : 1;
-    case cudaDevAttrMemoryClockRate:
-      return card.memory_clock_khz;
-    case cudaDevAttrGlobalMemoryBusWidth:
-      return card.memory_bus_bits;
-    case cudaDevAttrL2CacheSize:
-      return static_cast<int>(card.l2_bytes);
-    case cudaDevAttrMaxThreadsPerMultiProcessor:
-      return card.threads_per_multiprocessor;
-    case cudaDevAttrAsyncEngineCount:
-      return is_geforce(card) ? 2 : 3;
-    case cudaDevAttrComputeCapabilityMajor:
-      return card.major;
-    case cudaDevAttrComputeCapabilityMinor:
-      return card.minor;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-      return static_cast<int>(card.shared_memory_per_multiprocessor);
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      return static_cast<int>(card.shared_memory_per_block_optin);
-    case cudaDevAttrReservedSharedMemoryPerBlock:
-      return static_cast<int>(card.reserved_shared_memory_per_block);
-    case cudaDevAttrMaxBlocksPerMultiprocessor:
-      return card.blocks_per_multiprocessor;
-    case cudaDevAttrClusterLaunch:
-      return has_clusters(card) ? 1 : 0;
-    case cudaDevAttrGpuOverlap:
-    case cudaDevAttrCanMapHostMemory:
-    case cudaDevAttrConcurrentKernels:
-    case cudaDevAttrUnifiedAddressing:
-    case cudaDevAttrStreamPrioritiesSupported:
-    case cudaDevAttrGlobalL1CacheSupported:
-    case cudaDevAttrLocalL1CacheSupported:
-    case cudaDevAttrManagedMemory:
-    case cudaDevAttrConcurrentManagedAccess:
-    case cudaDevAttrComputePreemptionSupported:
-    case cudaDevAttrCanUseHostPointerForRegisteredMem:
-    case cudaDevAttrCooperativeLaunch:
-    case cudaDevAttrHostRegisterSupported:
-    case cudaDevAttrMemoryPoolsSupported:
-    case cudaDevAttrIpcEventSupport:
-      return 1;
-    default:
-      return 0;
+  if (attr == cudaDevAttrPciBusId) return ordinal + 1;
+  for (const auto& [known, value] : kConstants) {
+    if (known == attr) return value;
   }
+  for (const auto& [known, of_card] : kOfCard) {
+    if (known == attr) return of_card(card);
+  }
+  return std::ranges::find(kSupported, attr) == std::end(kSupported) ? 0 : 1;
+}
+
+// The constants among the properties.
+void set_limits(cudaDeviceProp& prop) {
+  prop.warpSize = kWarpSize;
+  prop.memPitch = kMaxPitch;
+  prop.maxThreadsPerBlock = kThreadsPerBlock;
+  std::copy_n(kBlockDimension, 3, prop.maxThreadsDim);
+  std::copy_n(kGridDimension, 3, prop.maxGridSize);
+  prop.totalConstMem = kConstantBytes;
+  prop.textureAlignment = kTextureAlignment;
+  prop.surfaceAlignment = kTextureAlignment;
+  prop.texturePitchAlignment = kTexturePitchAlignment;
+  prop.maxTexture1D = 131072;
+  prop.maxTexture2D[0] = 131072;
+  prop.maxTexture2D[1] = 65536;
+}
+
+void set_supported(cudaDeviceProp& prop) {
+  for (int* const supported :
+       {&prop.canMapHostMemory, &prop.concurrentKernels, &prop.unifiedAddressing,
+        &prop.streamPrioritiesSupported, &prop.globalL1CacheSupported, &prop.localL1CacheSupported,
+        &prop.managedMemory, &prop.concurrentManagedAccess, &prop.computePreemptionSupported,
+        &prop.canUseHostPointerForRegisteredMem, &prop.cooperativeLaunch,
+        &prop.hostRegisterSupported, &prop.memoryPoolsSupported}) {
+    *supported = 1;
+  }
+  prop.ipcEventSupported = 1;
+}
+
+void describe(const Card& card, cudaDeviceProp& prop) {
+  std::snprintf(prop.name, sizeof prop.name, "%s", card.name.c_str());
+  prop.totalGlobalMem = card.total_bytes;
+  prop.sharedMemPerBlock = card.shared_memory_per_block;
+  prop.regsPerBlock = card.registers_per_multiprocessor;
+  prop.major = card.major;
+  prop.minor = card.minor;
+  prop.multiProcessorCount = card.multiprocessors;
+  prop.memoryBusWidth = card.memory_bus_bits;
+  prop.l2CacheSize = static_cast<int>(card.l2_bytes);
+  prop.maxThreadsPerMultiProcessor = card.threads_per_multiprocessor;
+  prop.sharedMemPerMultiprocessor = card.shared_memory_per_multiprocessor;
+  prop.regsPerMultiprocessor = card.registers_per_multiprocessor;
+  prop.sharedMemPerBlockOptin = card.shared_memory_per_block_optin;
+  prop.maxBlocksPerMultiProcessor = card.blocks_per_multiprocessor;
+  prop.reservedSharedMemPerBlock = card.reserved_shared_memory_per_block;
 }
 
 }  // namespace
@@ -164,51 +198,13 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* prop, int device) {
   const Card& card = Machine::get().device(device).card();
   const auto ask = [&](cudaDeviceAttr attr) { return attribute(card, device, attr); };
   *prop = {};
-  std::snprintf(prop->name, sizeof prop->name, "%s", card.name.c_str());
+  set_limits(*prop);
+  set_supported(*prop);
+  describe(card, *prop);
   std::ranges::copy(Machine::get().uuid(device), prop->uuid.bytes);
-  prop->totalGlobalMem = card.total_bytes;
-  prop->sharedMemPerBlock = card.shared_memory_per_block;
-  prop->regsPerBlock = card.registers_per_multiprocessor;
-  prop->warpSize = kWarpSize;
-  prop->memPitch = 2147483647;
-  prop->maxThreadsPerBlock = kThreadsPerBlock;
-  std::copy_n(kBlockDimension, 3, prop->maxThreadsDim);
-  std::copy_n(kGridDimension, 3, prop->maxGridSize);
-  prop->totalConstMem = kConstantBytes;
-  prop->major = card.major;
-  prop->minor = card.minor;
-  prop->textureAlignment = kTextureAlignment;
-  prop->surfaceAlignment = kTextureAlignment;
-  prop->texturePitchAlignment = kTexturePitchAlignment;
-  prop->multiProcessorCount = card.multiprocessors;
-  prop->canMapHostMemory = 1;
-  prop->maxTexture1D = 131072;
-  prop->maxTexture2D[0] = 131072;
-  prop->maxTexture2D[1] = 65536;
-  prop->concurrentKernels = 1;
   prop->ECCEnabled = ask(cudaDevAttrEccEnabled);
   prop->pciBusID = ask(cudaDevAttrPciBusId);
   prop->asyncEngineCount = ask(cudaDevAttrAsyncEngineCount);
-  prop->unifiedAddressing = 1;
-  prop->memoryBusWidth = card.memory_bus_bits;
-  prop->l2CacheSize = static_cast<int>(card.l2_bytes);
-  prop->maxThreadsPerMultiProcessor = card.threads_per_multiprocessor;
-  prop->streamPrioritiesSupported = 1;
-  prop->globalL1CacheSupported = 1;
-  prop->localL1CacheSupported = 1;
-  prop->sharedMemPerMultiprocessor = card.shared_memory_per_multiprocessor;
-  prop->regsPerMultiprocessor = card.registers_per_multiprocessor;
-  prop->managedMemory = 1;
-  prop->concurrentManagedAccess = 1;
-  prop->computePreemptionSupported = 1;
-  prop->canUseHostPointerForRegisteredMem = 1;
-  prop->cooperativeLaunch = 1;
-  prop->sharedMemPerBlockOptin = card.shared_memory_per_block_optin;
-  prop->maxBlocksPerMultiProcessor = card.blocks_per_multiprocessor;
-  prop->reservedSharedMemPerBlock = card.reserved_shared_memory_per_block;
-  prop->hostRegisterSupported = 1;
-  prop->memoryPoolsSupported = 1;
-  prop->ipcEventSupported = 1;
   prop->clusterLaunch = ask(cudaDevAttrClusterLaunch);
   return cudaSuccess;
 }
