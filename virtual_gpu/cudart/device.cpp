@@ -34,43 +34,6 @@ int single_to_double(const Card& card) {
 // Other cards are data centre cards: ECC always on, no display.
 bool is_geforce(const Card& card) { return card.name.find("GeForce") != std::string::npos; }
 
-// Constants, switches and kSupported are not in the card's description: properties of every card of
-// compute capability 7.5 and later on 64-bit Linux, from the CUDA programming guide's table of
-// technical specifications. Attributes in none of the lists are 0.
-constexpr std::pair<cudaDeviceAttr, int> kConstants[] = {
-    {cudaDevAttrMaxThreadsPerBlock, kThreadsPerBlock},
-    {cudaDevAttrMaxBlockDimX, kBlockDimension[0]},
-    {cudaDevAttrMaxBlockDimY, kBlockDimension[1]},
-    {cudaDevAttrMaxBlockDimZ, kBlockDimension[2]},
-    {cudaDevAttrMaxGridDimX, kGridDimension[0]},
-    {cudaDevAttrMaxGridDimY, kGridDimension[1]},
-    {cudaDevAttrMaxGridDimZ, kGridDimension[2]},
-    {cudaDevAttrTotalConstantMemory, kConstantBytes},
-    {cudaDevAttrWarpSize, kWarpSize},
-    {cudaDevAttrMaxPitch, kMaxPitch},
-    {cudaDevAttrTextureAlignment, kTextureAlignment},
-    {cudaDevAttrSurfaceAlignment, kTextureAlignment},
-    {cudaDevAttrTexturePitchAlignment, kTexturePitchAlignment},
-};
-
-constexpr cudaDeviceAttr kSupported[] = {
-    cudaDevAttrGpuOverlap,
-    cudaDevAttrCanMapHostMemory,
-    cudaDevAttrConcurrentKernels,
-    cudaDevAttrUnifiedAddressing,
-    cudaDevAttrStreamPrioritiesSupported,
-    cudaDevAttrGlobalL1CacheSupported,
-    cudaDevAttrLocalL1CacheSupported,
-    cudaDevAttrManagedMemory,
-    cudaDevAttrConcurrentManagedAccess,
-    cudaDevAttrComputePreemptionSupported,
-    cudaDevAttrCanUseHostPointerForRegisteredMem,
-    cudaDevAttrCooperativeLaunch,
-    cudaDevAttrHostRegisterSupported,
-    cudaDevAttrMemoryPoolsSupported,
-    cudaDevAttrIpcEventSupport,
-};
-
 using OfCard = int (*)(const Card& card);
 
 template <auto field>
@@ -78,7 +41,30 @@ int described(const Card& card) {
   return static_cast<int>(card.*field);
 }
 
-constexpr std::pair<cudaDeviceAttr, OfCard> kOfCard[] = {
+template <int value>
+int constant(const Card&) {
+  return value;
+}
+
+constexpr OfCard kSupported = constant<1>;
+
+// Constants are not in the card's description: properties of every card of compute capability 7.5
+// and later on 64-bit Linux, from the CUDA programming guide's table of technical specifications.
+// Attributes that are not in the list are 0.
+constexpr std::pair<cudaDeviceAttr, OfCard> kAttributes[] = {
+    {cudaDevAttrMaxThreadsPerBlock, constant<kThreadsPerBlock>},
+    {cudaDevAttrMaxBlockDimX, constant<kBlockDimension[0]>},
+    {cudaDevAttrMaxBlockDimY, constant<kBlockDimension[1]>},
+    {cudaDevAttrMaxBlockDimZ, constant<kBlockDimension[2]>},
+    {cudaDevAttrMaxGridDimX, constant<kGridDimension[0]>},
+    {cudaDevAttrMaxGridDimY, constant<kGridDimension[1]>},
+    {cudaDevAttrMaxGridDimZ, constant<kGridDimension[2]>},
+    {cudaDevAttrTotalConstantMemory, constant<kConstantBytes>},
+    {cudaDevAttrWarpSize, constant<kWarpSize>},
+    {cudaDevAttrMaxPitch, constant<kMaxPitch>},
+    {cudaDevAttrTextureAlignment, constant<kTextureAlignment>},
+    {cudaDevAttrSurfaceAlignment, constant<kTextureAlignment>},
+    {cudaDevAttrTexturePitchAlignment, constant<kTexturePitchAlignment>},
     {cudaDevAttrMaxSharedMemoryPerBlock, described<&Card::shared_memory_per_block>},
     {cudaDevAttrMaxRegistersPerBlock, described<&Card::registers_per_multiprocessor>},
     {cudaDevAttrMaxRegistersPerMultiprocessor, described<&Card::registers_per_multiprocessor>},
@@ -99,17 +85,28 @@ constexpr std::pair<cudaDeviceAttr, OfCard> kOfCard[] = {
     {cudaDevAttrReservedSharedMemoryPerBlock, described<&Card::reserved_shared_memory_per_block>},
     {cudaDevAttrMaxBlocksPerMultiprocessor, described<&Card::blocks_per_multiprocessor>},
     {cudaDevAttrClusterLaunch, [](const Card& card) { return has_clusters(card) ? 1 : 0; }},
+    {cudaDevAttrGpuOverlap, kSupported},
+    {cudaDevAttrCanMapHostMemory, kSupported},
+    {cudaDevAttrConcurrentKernels, kSupported},
+    {cudaDevAttrUnifiedAddressing, kSupported},
+    {cudaDevAttrStreamPrioritiesSupported, kSupported},
+    {cudaDevAttrGlobalL1CacheSupported, kSupported},
+    {cudaDevAttrLocalL1CacheSupported, kSupported},
+    {cudaDevAttrManagedMemory, kSupported},
+    {cudaDevAttrConcurrentManagedAccess, kSupported},
+    {cudaDevAttrComputePreemptionSupported, kSupported},
+    {cudaDevAttrCanUseHostPointerForRegisteredMem, kSupported},
+    {cudaDevAttrCooperativeLaunch, kSupported},
+    {cudaDevAttrHostRegisterSupported, kSupported},
+    {cudaDevAttrMemoryPoolsSupported, kSupported},
+    {cudaDevAttrIpcEventSupport, kSupported},
 };
 
 int attribute(const Card& card, int ordinal, cudaDeviceAttr attr) {
   if (attr == cudaDevAttrPciBusId) return ordinal + 1;
-  for (const auto& [known, value] : kConstants) {
-    if (known == attr) return value;
-  }
-  for (const auto& [known, of_card] : kOfCard) {
-    if (known == attr) return of_card(card);
-  }
-  return std::ranges::find(kSupported, attr) == std::end(kSupported) ? 0 : 1;
+  const auto* const found =
+      std::ranges::find(kAttributes, attr, &std::pair<cudaDeviceAttr, OfCard>::first);
+  return found == std::end(kAttributes) ? 0 : found->second(card);
 }
 
 // The constants among the properties.
