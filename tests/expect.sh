@@ -2,9 +2,14 @@
 # Sourced by the tests that run a program of ours: a folder that is gone afterwards, failures that are
 # counted and do not stop the rest.
 
-# begin PROGRAM: from here on in an empty folder, with `out` and `err` of the last run in it.
+# begin PROGRAM [CELL]: from here on in an empty folder, with `out` and `err` of the last run in it. CELL runs
+# the program's cells.
 begin() {
   program=$(realpath "$1")
+  if (($# > 1)); then
+    HEADROOM_CELL=$(realpath "$2")
+    export HEADROOM_CELL
+  fi
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
   cd "$work" || exit 1
@@ -18,6 +23,14 @@ fail() {
   failures=$((failures + 1))
 }
 
+# matches PATTERN LINE...: whether one of the lines does.
+matches() {
+  local pattern=$1 line
+  shift
+  for line; do [[ ! $line =~ $pattern ]] || return 0; done
+  return 1
+}
+
 # expect CODE PATTERN ARGUMENTS...: the exit code, a pattern in stderr, and for bad usage exactly one
 # line there, beginning with the program's name, and nothing on stdout.
 expect() {
@@ -26,9 +39,9 @@ expect() {
   "$program" "$@" >out 2>err
   got=$?
   [[ $got -eq $code ]] || fail "exit $got, not $code: $name $*"
-  [[ -z $pattern || $(<err) =~ $pattern ]] || grep -qE -- "$pattern" err || fail "stderr lacks '$pattern': $name $*"
+  mapfile -t lines <err
+  [[ -z $pattern ]] || matches "$pattern" "${lines[@]}" || fail "stderr lacks '$pattern': $name $*"
   if [[ $code -eq 2 ]]; then
-    mapfile -t lines <err
     [[ ${#lines[@]} -eq 1 ]] || fail "not one line: $name $*"
     [[ ! -s out ]] || fail "something on stdout: $name $*"
     [[ ${lines[0]:-} == "$name: "* ]] || fail "the line does not begin with $name: $name $*"

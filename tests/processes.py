@@ -1,6 +1,7 @@
 """What processes do, for tests that wait for it. A test that sleeps for seconds fails by chance on a busy machine."""
 
 import os
+import socket
 import time
 from pathlib import Path
 
@@ -16,6 +17,12 @@ def until(condition, what, seconds=SOON):
             raise AssertionError(f"{what}: not in {seconds} s")
         time.sleep(0.02)
     return found
+
+
+def free_port():
+    with socket.socket() as any_port:
+        any_port.bind(("127.0.0.1", 0))
+        return any_port.getsockname()[1]
 
 
 def fields(pid):

@@ -6,9 +6,7 @@ set -uo pipefail
 # shellcheck source-path=SCRIPTDIR source=../expect.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../expect.sh"
 
-HEADROOM_CELL=$(realpath "$2")
-export HEADROOM_CELL
-begin "$1"
+begin "$1" "$2"
 
 small=(--model-size small)
 

@@ -7,9 +7,7 @@ set -uo pipefail
 # shellcheck source-path=SCRIPTDIR source=../expect.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../expect.sh"
 
-HEADROOM_CELL=$(realpath "$2")
-export HEADROOM_CELL
-begin "$1"
+begin "$1" "$2"
 
 # eventually COMMAND...: until it succeeds, or for a minute. A shell does not wait for >(command).
 eventually() {

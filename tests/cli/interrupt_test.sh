@@ -7,9 +7,7 @@ set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../expect.sh"
 ask=$(realpath "$(dirname "${BASH_SOURCE[0]}")")/ask.py
 
-HEADROOM_CELL=$(realpath "$2")
-export HEADROOM_CELL
-begin "$1"
+begin "$1" "$2"
 small=(--model-size small --device cpu)
 
 # ends WORDS...: at the first ^C, and at the first SIGTERM. All at once, each in a folder of its own with

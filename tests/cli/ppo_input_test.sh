@@ -7,9 +7,7 @@ set -uo pipefail
 # shellcheck source-path=SCRIPTDIR source=../expect.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../expect.sh"
 
-HEADROOM_CELL=$(realpath "$2")
-export HEADROOM_CELL
-begin "$1"
+begin "$1" "$2"
 
 # refused PATTERN FLAGS...: and what of a small set-up they do not say.
 refused() {

@@ -17,7 +17,7 @@ import theory_test
 from warm_cells import WarmCells
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from at_night import IS_NIGHT  # noqa: E402
+from at_night import share_by_day  # noqa: E402
 
 HEADROOM = sys.argv[1]
 
@@ -61,7 +61,7 @@ class GenerateTest(unittest.TestCase):
         """Measured steps skip decodes, the recorded one runs all of them."""
         cases = ([], ["--attention", "sdpa"], ["--kv-cache", "paged"], ["--kv-cache-dtype", "int8"],
                  ["--kv-cache-tokens", "960"], ["--param-offload", "cpu"])
-        for flags in cases[:: 1 if IS_NIGHT else 2]:
+        for flags in share_by_day(cases):
             record = profile("--model-size", "small", "--device", "virtual:a10g", "--batch-size",
                              "6", "--prompt-len", "40", "--response-len", "200", *flags)
             measured = {f"{kind}_bytes": record[f"peak_{kind}_bytes"]

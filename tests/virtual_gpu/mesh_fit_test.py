@@ -14,7 +14,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from at_night import IS_NIGHT  # noqa: E402
+from at_night import share_by_day  # noqa: E402
 
 HEADROOM = ""
 MODEL = "--model-size custom --d-model 512 --d-ff 1408 --heads 8 --kv-heads 8 --vocab-size 8192".split()
@@ -94,7 +94,7 @@ class MeshFit(unittest.TestCase):
             ("pp=2", "2150MiB", "activation-offload,micro-batches",
              ["--batch-size", "2", "--context-length", "1024", "--layers", "8"], {"activation-offload"}),
         ]
-        for mesh, size, words, run, asked in cases[:: 1 if IS_NIGHT else 2]:
+        for mesh, size, words, run, asked in share_by_day(cases):
             with self.subTest(mesh=mesh, words=words):
                 done, document = found("--card", "h100-80gb", "--bytes", size, *MODEL, *run, "--gpus", "2", "--mesh",
                                        mesh, "--allow", words)

@@ -14,7 +14,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from at_night import IS_NIGHT, at_night  # noqa: E402
+from at_night import IS_NIGHT, at_night, share_by_day  # noqa: E402
 
 HEADROOM = sys.argv[1]
 # Threads of OpenMP that wait for one another cost seconds on a busy machine.
@@ -141,7 +141,7 @@ class OnAVirtualCard(WithFolders):
         self.assertGreaterEqual(record["host_traffic_bytes"]["from_disk"], 12 * block)
 
     def test_the_share_of_generation_is_the_actors_weights_and_a_cache_of_whole_sequences(self):
-        for form, share in (("paged", 0.2), ("contiguous", 0.15))[: 2 if IS_NIGHT else 1]:
+        for form, share in share_by_day((("paged", 0.2), ("contiguous", 0.15))):
             with self.subTest(form=form):
                 record = ppo("--model-size", "small", "--batch-size", "64", "--prompt-len", "128",
                              "--response-len", "128", "--epochs", "1", "--recompute", "full",

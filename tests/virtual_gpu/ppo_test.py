@@ -15,7 +15,7 @@ from pathlib import Path
 HEADROOM = sys.argv[1]
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
-from at_night import IS_NIGHT  # noqa: E402
+from at_night import share_by_day  # noqa: E402
 
 TABLE = ROOT / "studies/ppo/ppo_table.py"
 RECORDS = ROOT / "results/ppo/computed_beside_measured.jsonl"
@@ -56,7 +56,7 @@ class PpoTest(unittest.TestCase):
                 self.assertLessEqual(abs(off), ALLOWED, f"{name}, {phase}: {peaks}")
 
     def test_set_ups_are_as_computed_and_as_committed(self):
-        names = RUN_ANEW if IS_NIGHT else RUN_ANEW[::2]
+        names = share_by_day(RUN_ANEW)
         rows = rows_of(printed("run", HEADROOM, *names))
         self.assertEqual(set(rows), set(names))
         self.check_differences(rows)

@@ -18,7 +18,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from at_night import IS_NIGHT, at_night  # noqa: E402
+from at_night import IS_NIGHT, at_night, share_by_day  # noqa: E402
 
 HEADROOM = str(Path(sys.argv[1]).absolute())
 PROGRAMS = Path(__file__).resolve().parent / "programs"
@@ -90,7 +90,7 @@ class Ranks(unittest.TestCase):
             self.assertLess(moved, STEPS * LAYERS * LAYER_BYTES + 4096)  # and the barrier
 
     def test_ranks_tell_each_other_what_the_host_wrote_and_what_kernels_made_of_it(self):
-        for count in (1, RANKS) if IS_NIGHT else (RANKS,):
+        for count in share_by_day((RANKS, 1)):
             result = Result(program="rank_values.py", count=count)
             self.assertEqual(result.code, 0, result.err)
 
@@ -151,10 +151,10 @@ class AloneRanks(unittest.TestCase):
             self.assertEqual([one["ordinal"] for one in rank["devices"]], [rank["rank"] % 8])
 
     def test_one_rank_of_each_stage_stands_for_the_ranks_that_are_like_it(self):
-        for stages, kinds, line in (
+        for stages, kinds, line in share_by_day((
             (2, [(0, "0-5"), (6, "6-11")], "rank 6 stands for 6 ranks: 6-11"),
             (4, [(0, "0-5"), (6, "6-17"), (18, "18-23")], "rank 6 stands for 12 ranks: 6-17"),
-        )[: 2 if IS_NIGHT else 1]:
+        )):
             job = ["--world-size", str(6 * stages), "--ranks", "distinct"]
             result = Result(str(stages), "3", "2", program="rank_grid.py", job=job)
             self.assertEqual(result.code, 0, result.err)

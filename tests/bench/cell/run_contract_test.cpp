@@ -45,12 +45,12 @@ TEST_P(BytesOfSteps, OutOfMemoryInTheMiddleOfAStepIsARecordAndTheNextRunIsAsTheF
   std::vector<std::string> phases(first.phase_order.begin(), first.phase_order.end());
   if (!is_at_night()) phases = {phases[GetParam().name.size() % phases.size()]};
   for (const std::string& phase : phases) {
+    // Building this model takes more than nine tenths of this phase, and no other row's does.
+    if (GetParam().name == "checkpoint_every_2_fp32" && phase == "loss") continue;
     const int64_t limit = first.phases.at(phase).allocated / 10 * 9;
     const Record record = run(spec, {.host_memory_bytes = limit});
     ASSERT_EQ(record.status, Status::kOom) << phase << ": " << record.reason;
     EXPECT_THAT(record.reason, testing::HasSubstr("host memory: tried to allocate"));
-    // A tiny model needs as much while it is built as in the phase that needs least.
-    if (record.out_of_memory->during == "building the model" && phase == "loss") continue;
     EXPECT_THAT(record.out_of_memory->during, testing::HasSubstr("step")) << phase;
     EXPECT_THAT(record.out_of_memory->phase, testing::Not("")) << phase;
   }

@@ -95,12 +95,10 @@ int64_t most_of_all_ranks(const RunSpec& spec) {
   return most;
 }
 
-// Every fourth one; all in the nightly tests.
 TEST(FullestRanks, TheFullestOfAllIsAmongThem) {
   for (const auto& specs : {meshes_with_techniques(), meshes_with_offload()}) {
     ASSERT_GT(specs.size(), 40U);
-    for (size_t i = 0; i < specs.size(); i += is_at_night() ? 1 : 4) {
-      const RunSpec& spec = specs[i];
+    for (const RunSpec& spec : share_by_day(specs, 4)) {
       const int64_t most = most_of_all_ranks(spec);
       EXPECT_EQ(predicted_need(spec), most) << row_name(spec);
       const std::vector<int64_t> run = fullest_ranks(spec);

@@ -1,21 +1,14 @@
 """The headroom-cell processes of a run on many ranks, for tests that disturb them."""
 
-import socket
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from processes import processor_seconds, until  # noqa: E402
+from processes import free_port, processor_seconds, until  # noqa: E402
 
 NAME = "headroom-rank"  # of a rank's process, its number behind it
 AT_WORK = 1.5  # seconds of processor: libtorch takes 0.7 to load
 FORKED_AT_WORK = 0.8  # where a process that had loaded it was forked
-
-
-def free_port():
-    with socket.socket() as any_port:
-        any_port.bind(("127.0.0.1", 0))
-        return any_port.getsockname()[1]
 
 
 def cells_of(pid):

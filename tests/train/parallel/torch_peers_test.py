@@ -17,7 +17,7 @@ import torch
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parents[2] / "studies" / "peers")]
 import safetensors_file  # noqa: E402
-from at_night import IS_NIGHT  # noqa: E402
+from at_night import share_by_day  # noqa: E402
 
 HEADROOM = sys.argv[1]
 FORKED = str(HERE.parents[1] / "virtual_gpu" / "programs" / "forked.py")
@@ -87,7 +87,7 @@ class TorchPeers(unittest.TestCase):
             # Weights of the table, of every block twice but the last one, of the head; gradients of
             # the head, of every block, the table's with the first one's.
             self.assertEqual(ours, {"dp all_gather": 2 * layers + 1, "dp reduce_scatter": layers + 1})
-        for way in ("fsdp2", "fsdp2-units") if IS_NIGHT else ("fsdp2-units",):
+        for way in share_by_day(("fsdp2-units", "fsdp2")):
             losses, calls = self.theirs(way, 3, 1)
             self.check(record["losses"], losses)
             self.assertEqual(len(calls), RANKS)

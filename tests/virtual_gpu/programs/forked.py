@@ -7,16 +7,13 @@ Exits with the first exit code of a rank that is not 0; the other ranks are term
 import os
 import runpy
 import signal
-import socket
 import sys
+from pathlib import Path
 
 import torch.distributed.tensor  # noqa: F401  the largest part of a program's start
 
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+from processes import free_port  # noqa: E402
 
 
 def run(rank: int, ranks: int, port: int) -> None:
