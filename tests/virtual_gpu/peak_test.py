@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Theory's peak beside the virtual card's: alone within 0.1 %, combinations by chance within 0.5 %.
+"""Theory's peak beside the virtual card's: alone within 0.1 %, combinations within 0.5 %.
 
 usage: peak_test.py HEADROOM [--draws N] [--offloaded N] [--seed N]
 
-First the techniques alone, then N combinations (12) of sizes, contexts, cards, precisions,
-attention, checkpointing, activations, optimizers, weights, micro-batches, clipping and release
-(peak_cells.py). Every fourth is of a named size where N is 100 or more. Then N more combinations
-(6) with something on the host or on a disk, within 0.1 %: the peak of the card, of the host's
-pinned and of its pageable memory, what lies on the disk and in the buffers before it, each on a
-line of its own, and the bytes over the host link and to and from the disk.
+First each technique alone (peak_cells.py). Then combinations in which every two settings that may
+stand together do so: of cards, precisions, attention, recomputation, activations, optimizers,
+types of parameters, micro-batches, clipping, release and offloads (step_settings.py). Then N
+combinations (0) by chance, of sizes and contexts too; every fourth is of a named size where N is
+100 or more. Then N more (0) with something on the host or on a disk, within 0.1 %: the peak of the
+card, of the host's pinned and of its pageable memory, what lies on the disk and in the buffers
+before it, each on a line of its own, and the bytes over the host link and to and from the disk.
 Prints every cell: theory, measured, difference, where the peak is. What theory says of each
 category is held to the byte, as in theory_test.py, and what its rows say is alive at the peak is
 held against the attribution. What is refused is drawn again; a combination whose peak theory does
@@ -23,7 +24,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from peak_cells import alone, draw_run, draw_settings, is_offloaded
+from peak_cells import alone
+from step_settings import covered, draw_run, draw_settings, is_offloaded
 from theory_test import PEAK, SPACES, TRAFFIC, differences
 from warm_cells import WarmCells, flags_of
 
@@ -146,8 +148,8 @@ def of_the_host(record):
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("headroom")
-    parser.add_argument("--draws", type=int, default=12)
-    parser.add_argument("--offloaded", type=int, default=6)
+    parser.add_argument("--draws", type=int, default=0)
+    parser.add_argument("--offloaded", type=int, default=0)
     parser.add_argument("--seed", type=int, default=12)
     asked = parser.parse_args()
     headroom = str(Path(asked.headroom).resolve())
@@ -170,6 +172,8 @@ def main():
     with WarmCells(headroom) as warm:
         for cell in alone(wide):
             show(cell, measure(warm, cell), ALONE)
+        for cell in covered():
+            show(cell, measure(warm, cell), OFFLOADED if is_offloaded(cell) else COMBINED)
         for cell, record in drawn(warm, random.Random(asked.seed), asked.draws, wide):
             show(cell, record, OFFLOADED if is_offloaded(cell) else COMBINED)
         draw = random.Random(asked.seed + 1)

@@ -3,9 +3,9 @@
 
 usage: theory_test.py HEADROOM [--wide] [--grids A..B]
 
-Contexts that are no multiple of 32, a context of 1, precisions, attentions; where a setting has more
-than two values, two drawn of them by chance, the same ones each time. --wide: all of them, and more
-contexts, cards, grouped heads and optimizers. --grids: of these grids, counted from 1, A to B alone.
+Contexts that are no multiple of 32, a context of 1, precisions, attentions. Of each grid the cells in
+which every two values stand together once. --wide: every cell, and more contexts, cards, grouped
+heads and optimizers. --grids: of these grids, counted from 1, A to B alone.
 """
 
 import argparse
@@ -13,10 +13,12 @@ import csv
 import io
 import json
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+from pairwise import pairwise
 from warm_cells import WarmCells
 
 CHECKPOINTS = "full,every:2,every:3,blocks:0%,blocks:50%,blocks:100%,selective"
@@ -247,13 +249,15 @@ def wide_grids():
                "context_length": "7", **steps}
 
 
-def drawn(grids):
-    """The same grids, of each setting two values at most."""
-    draw = random.Random(1)
+def values_of(text):
+    """The values of a list; a comma inside a value stands before "min=" or "block="."""
+    return re.split(r",(?![a-z]+=)", text)
+
+
+def pairs_of(grids):
+    """Grids of one cell: of each grid those in which every two values stand together once."""
     for grid in grids:
-        axes = {name: value.split(",") for name, value in grid.items() if name != "activations"}
-        yield {**grid, **{name: ",".join(draw.sample(values, 2))
-                          for name, values in axes.items() if len(values) > 2}}
+        yield from pairwise({name: values_of(text) for name, text in grid.items()})
 
 
 def first_and_last(text):
@@ -271,7 +275,7 @@ def main():
     parser.add_argument("--grids", type=first_and_last, metavar="A..B")
     asked = parser.parse_args()
     headroom = str(Path(asked.headroom).resolve())
-    grids = list(wide_grids() if asked.wide else drawn(quick_grids()))
+    grids = list(wide_grids() if asked.wide else pairs_of(quick_grids()))
     if asked.grids:
         first, last = asked.grids
         grids = grids[first - 1:last]
