@@ -6,6 +6,7 @@
 #include "model/layer_factory.h"
 #include "train/build_request.h"
 #include "train/generate/generate.h"
+#include "train/kernels/apply_kernels.h"
 #include "train/offload/apply_offload.h"
 #include "train/parallel/apply_mesh.h"
 #include "train/precision.h"
@@ -92,6 +93,7 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
   step->layout = std::move(layout);
   step->copies = request.copies;
   step->micro_batches = passes(spec);
+  apply_kernels(request, *step);
   apply_checkpoint(request, *step);
   apply_generation(request, *step);
   apply_activations(request, *step);

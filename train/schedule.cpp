@@ -9,7 +9,7 @@ Task SerialSchedule::run(const std::vector<MicroBatch>& parts, const Compute& fo
     task.release();  // frees the previous micro-batch
     task.data = &part;
     task.blocks = {0, blocks_};
-    task.drops_output = part.output == MicroBatch::Output::kHidden;
+    task.drops_output = part.output != MicroBatch::Output::kLogits;
     task.ends_step = &part == &parts.back();
     forward(task);
     if (part.loss) backward(task);

@@ -31,7 +31,7 @@ void Step::listen(ScopeListener* scopes, MemoryTags* tags) {
   tag_workspaces(tags_);
 }
 
-Tensor Step::run(const Batch& batch) { return run(split(batch, micro_batches, loss)); }
+Tensor Step::run(const Batch& batch) { return run(split(batch, micro_batches, loss, loss_of)); }
 
 Tensor Step::run(const std::vector<MicroBatch>& parts) {
   check(parts, mode_, *update);
@@ -77,7 +77,7 @@ Tensor Step::run_model(const Task& task) {
   const Tensor held_BSD = task.is_last ? Tensor() : x_BSD;
   x_BSD = model_->blocks(task.blocks.first, task.blocks.end, std::move(x_BSD), block_in_scope(),
                          run_groups);
-  if (!task.is_last) return x_BSD;
+  if (!task.is_last || task.data->output == MicroBatch::Output::kBlocks) return x_BSD;
   x_BSD = model_->norm(std::move(x_BSD));
   return task.data->output == MicroBatch::Output::kLogits ? model_->head(x_BSD) : x_BSD;
 }
@@ -99,7 +99,7 @@ void Step::backward(Task& task, TotalLoss& total) {
   }
   if (!task.is_last) return;
   const Tensor loss_of_part = task.loss.detach();
-  if (task.data->output == MicroBatch::Output::kHidden) task.release();
+  if (task.data->output != MicroBatch::Output::kLogits) task.release();
   total.add(loss_of_part, task.data->parts);
 }
 

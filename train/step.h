@@ -48,13 +48,14 @@ class Step {
   BlockRunner run_block;                // runs one block
   GroupRunner run_groups;               // runs groups of blocks
   std::shared_ptr<SavedTensors> saved;  // format of the activations that autograd saves
-  LossOfBatch loss;                     // of logits and targets; null: no loss
-  std::unique_ptr<Schedule> schedule;   // order of forwards and backwards
-  std::shared_ptr<Update> update;       // use of the gradients
-  StepHooks hooks;                      // moments of a step
-  ParameterLayout layout;               // placement of the parameters
-  std::shared_ptr<CopyQueue> copies;    // over the host link; null: nothing is offloaded
-  int64_t micro_batches = 1;            // parts of a batch
+  LossOfBatch loss;                     // of an output and targets; null: no loss
+  MicroBatch::Output loss_of = MicroBatch::Output::kLogits;  // that output
+  std::unique_ptr<Schedule> schedule;                        // order of forwards and backwards
+  std::shared_ptr<Update> update;                            // use of the gradients
+  StepHooks hooks;                                           // moments of a step
+  ParameterLayout layout;                                    // placement of the parameters
+  std::shared_ptr<CopyQueue> copies;  // over the host link; null: nothing is offloaded
+  int64_t micro_batches = 1;          // parts of a batch
 
   Transformer& model() { return model_; }
   const Transformer& model() const { return model_; }

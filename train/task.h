@@ -19,8 +19,9 @@ using LossOfOutput = std::function<torch::Tensor(Transformer& model, const torch
 // Sequences of one forward and backward.
 struct MicroBatch {
   // kLogits live until the step ends, as a local variable of a training loop does. kHidden is the
-  // output of the final norm, freed after the loss is computed from it.
-  enum class Output { kLogits, kHidden };
+  // output of the final norm, kBlocks that of the last block, for a loss that has its own norm and
+  // head; both are freed after the loss is computed from them.
+  enum class Output { kLogits, kHidden, kBlocks };
 
   torch::Tensor tokens_BS;   // int64 on the device; (1, T) in a pass
   torch::Tensor targets_BS;  // undefined if the loss needs none

@@ -9,6 +9,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "bench/launch/compiled_regions.h"
 #include "bench/launch/ranks.h"
 #include "bench/process/interrupt.h"
 #include "bench/sweep/forecast.h"
@@ -292,6 +293,7 @@ SweepResult run_sweep(const std::vector<RunSpec>& specs, const SweepOptions& opt
   check_files(specs, options.records_path);
   if (options.one_process) check_one_process(specs);
   check_alloc_confs(specs, options.cell);
+  compile_regions(specs, options.cell);
   CellOptions asked = options.cell;
   if (options.warm && !options.one_process) asked.workers = workers_for(specs, options.jobs);
   std::optional<json> identity = identity_unless_interrupted(asked, specs.front());

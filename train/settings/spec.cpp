@@ -8,6 +8,7 @@
 #include "train/generate/rules.h"
 #include "train/parallel/rules.h"
 #include "train/resume/rules.h"
+#include "train/kernels/region_settings.h"
 #include "train/settings/fp8_rules.h"
 #include "train/settings/gradient_rules.h"
 #include "train/settings/limits.h"
@@ -112,6 +113,7 @@ void validate(const RunSpec& spec) {
   check_mesh(spec);
   check_checkpoints(spec);
   check_fp8(spec);
+  check_compiled_kernels(spec);
   check_generation(spec);
   check_checkpoint(spec.checkpoint, model_config(spec).layers);
   if (spec.precision == Precision::kTf32 && spec.device.kind == DeviceKind::kCpu) {

@@ -14,17 +14,18 @@ Tensor part_of(const Tensor& whole, int64_t index, int64_t count) {
 
 }  // namespace
 
-std::vector<MicroBatch> split(const Batch& batch, int64_t count, const LossOfBatch& loss) {
+std::vector<MicroBatch> split(const Batch& batch, int64_t count, const LossOfBatch& loss,
+                              MicroBatch::Output loss_of) {
   std::vector<MicroBatch> parts;
   for (int64_t i = 0; i < count; ++i) {
     MicroBatch& part = parts.emplace_back();
     part.tokens_BS = part_of(batch.tokens_BS, i, count);
     part.targets_BS = part_of(batch.targets_BS, i, count);
-    part.output = MicroBatch::Output::kLogits;
+    part.output = loss_of;
     part.parts = count;
     if (!loss) continue;
-    part.loss = [loss, targets_BS = part.targets_BS](Transformer&, const Tensor& logits_BSV) {
-      return loss(logits_BSV, targets_BS);
+    part.loss = [loss, targets_BS = part.targets_BS](Transformer&, const Tensor& output) {
+      return loss(output, targets_BS);
     };
   }
   return parts;

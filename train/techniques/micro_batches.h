@@ -28,10 +28,11 @@ namespace headroom {
 
 // A scalar: the mean over all targets.
 using LossOfBatch =
-    std::function<torch::Tensor(const torch::Tensor& logits_BSV, const torch::Tensor& targets_BS)>;
+    std::function<torch::Tensor(const torch::Tensor& output, const torch::Tensor& targets_BS)>;
 
 // The batch as `count` equally long micro-batches; unchanged if that is 1. loss: null: none.
-std::vector<MicroBatch> split(const Batch& batch, int64_t count, const LossOfBatch& loss);
+std::vector<MicroBatch> split(const Batch& batch, int64_t count, const LossOfBatch& loss,
+                              MicroBatch::Output loss_of = MicroBatch::Output::kLogits);
 
 // Throws c10::Error if there is no part, if `mode` has no backward for a loss, or if the gradients
 // of several parts do not add up.

@@ -4,7 +4,9 @@ namespace headroom {
 
 const EnumWords<Kernels>& words_of(Kernels) {
   static const EnumWords<Kernels> kWords = {
-      {Kernels::kEager, "eager", "the assignment's own operation sequence, one ATen op at a time"}};
+      {Kernels::kEager, "eager", "the assignment's own operation sequence, one ATen op at a time"},
+      {Kernels::kCompiled, "compiled",
+       "blocks and the head with its loss by torch's compiler, once for each shape"}};
   return kWords;
 }
 

@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-enum class Kernels { kEager };
+enum class Kernels { kEager, kCompiled };
 const EnumWords<Kernels>& words_of(Kernels);
 
 const EnumWords<Attention>& words_of(Attention);

@@ -1,0 +1,143 @@
+#include "bench/launch/compiled_regions.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <stdexcept>
+
+#include "bench/process/child_process.h"
+#include "bench/process/program_folder.h"
+#include "files/checksum.h"
+#include "train/kernels/region_settings.h"
+
+namespace headroom {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kFiles[] = {"forward.so", "backward.so", "region.json"};
+constexpr const char* kList = "files.json";  // the settings, and a checksum of each of these
+
+std::optional<std::string> sum_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  return checksum_text(checksum(std::string(std::istreambuf_iterator<char>(file), {})));
+}
+
+json list_of(const json& settings, const fs::path& folder) {
+  json list = {{"settings", settings}};
+  for (const char* const name : kFiles) {
+    const std::optional<std::string> sum = sum_of(folder / name);
+    if (!sum)
+      throw std::runtime_error("the compiler of --kernels compiled wrote no " + std::string(name));
+    list["files"][name] = *sum;
+  }
+  return list;
+}
+
+bool is_complete(const json& settings, const fs::path& folder) {
+  std::ifstream file(folder / kList);
+  if (!file) return false;
+  const json list = json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (!list.is_object() || list.value("settings", json()) != settings) return false;
+  for (const char* const name : kFiles) {
+    const std::optional<std::string> sum = sum_of(folder / name);
+    if (!sum || list.value("files", json::object()).value(name, "") != *sum) return false;
+  }
+  return true;
+}
+
+// Held until destroyed; the file stays.
+class RegionLock {
+ public:
+  explicit RegionLock(const std::string& path)
+      : descriptor_(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644)) {
+    if (descriptor_ < 0) throw std::runtime_error(path + ": " + std::strerror(errno));
+    while (flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  ~RegionLock() { close(descriptor_); }
+  RegionLock(const RegionLock&) = delete;
+  RegionLock& operator=(const RegionLock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
+std::string python() {
+  const char* const given = std::getenv("HEADROOM_PYTHON");
+  return given != nullptr && *given != '\0' ? given : HEADROOM_REGION_PYTHON;
+}
+
+Command compiler(const json& settings, const std::string& folder) {
+  const std::string programs = program_folder();
+  const std::string script = folder_above(programs) + "/lib/compiled/compile.py";
+  Command command{.program = python(), .arguments = {script, folder}};
+  command.input = settings.dump();
+  if (settings.at("device") == "cuda" && settings.at("card") != kOwnCard) {
+    command.arguments.insert(command.arguments.begin(), command.program);
+    const std::vector<std::string> dryrun = {"dryrun", "--card", settings.at("card"), "--"};
+    command.arguments.insert(command.arguments.begin(), dryrun.begin(), dryrun.end());
+    command.program = programs + "/headroom";
+  }
+  command.environment = changed_environment({}, {});
+  return command;
+}
+
+void compile(const json& settings, const std::string& folder) {
+  Command command = compiler(settings, folder);
+  command.on_error_line = [](const std::string&) {};
+  const Outcome outcome = run_command(command);
+  if (outcome.interrupted) throw std::runtime_error("interrupted");
+  if (!outcome.spawn_error.empty()) {
+    throw std::runtime_error("--kernels compiled needs the Python of ./scripts/setup.sh, and " +
+                             command.program + " does not start (" + outcome.spawn_error +
+                             "): run ./scripts/setup.sh, or set HEADROOM_PYTHON");
+  }
+  if (outcome.exit_code != 0) {
+    throw std::runtime_error("--kernels compiled: the compiler failed: " + outcome.last_error_line);
+  }
+}
+
+void compile_once(const json& settings, const CellOptions& options) {
+  const fs::path folder = region_folder(settings);
+  if (is_complete(settings, folder)) return;
+  fs::create_directories(folder.parent_path());
+  const RegionLock lock(folder.string() + ".lock");
+  if (is_complete(settings, folder)) return;  // by the process that held the lock
+  if (options.on_talk) {
+    options.on_talk("compiling " + settings.at("region").get<std::string>() +
+                    " for this shape, once (20 to 60 s)");
+  }
+  const fs::path unfinished = folder.string() + ".unfinished";
+  fs::remove_all(unfinished);
+  fs::create_directory(unfinished);
+  compile(settings, unfinished.string());
+  const json list = list_of(settings, unfinished);
+  std::ofstream(unfinished / kList) << list.dump(1) << '\n';
+  fs::remove_all(folder);
+  fs::rename(unfinished, folder);
+}
+
+}  // namespace
+
+void compile_regions(const std::vector<RunSpec>& specs, const CellOptions& options) {
+  std::set<std::string> done;
+  for (const RunSpec& spec : specs) {
+    if (spec.kernels != Kernels::kCompiled) continue;
+    for (const json& settings : region_settings(spec)) {
+      if (done.insert(settings.dump()).second) compile_once(settings, options);
+    }
+  }
+}
+
+}  // namespace headroom

@@ -1,0 +1,127 @@
+"""Compiles one region of a model for C++: forward.so, backward.so and region.json in a folder.
+
+usage: compile.py FOLDER < SETTINGS.json
+
+Traces the region (block.py) and its gradients into one graph, splits it as torch.compile does
+(min-cut), and compiles the two parts with AOTInductor. Weights are inputs, so that every block of
+one shape runs the same libraries. region.json says how the parts fit together:
+  inputs, shapes  of forward, in order
+  saved   what backward takes before the output's gradient: {"output": i} of forward, with its
+          shape, type and the operation that made it, or {"input": i}, a view of an input of forward
+          with its shape, strides and offset
+  gradients  forward's inputs that backward returns gradients of, in order of its outputs
+"""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import torch
+from torch._functorch import config as functorch_config
+from torch._functorch.aot_autograd import aot_export_joint_simple
+from torch._inductor import aot_compile
+from torch._inductor.compile_fx import partition_fn
+from torch._inductor.decomposition import select_decomp_table
+
+import block as description
+
+TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, "int64": torch.int64}
+LIBRARY_SETTINGS = {"aot_inductor.embed_kernel_binary": True, "cpp.dynamic_threads": True}
+
+
+def shapes_of(settings):
+    """Shapes of a region's inputs by name, and the names that are no FP tensors with a gradient."""
+    b, s, d = (settings[name] for name in ("batch", "context", "d_model"))
+    if settings["region"] == "head_loss":
+        shapes = {"x": (b, s, d), "ln_final.weight": (d,),
+                  "lm_head.weight": (settings["vocabulary"], d), "targets": (b, s)}
+        return shapes, ("targets",)
+    head = d // settings["heads"]
+    kv, f = head * settings["kv_heads"], settings["d_ff"]
+    weights = ((d, d), (kv, d), (kv, d), (d, d), (f, d), (d, f), (f, d), (d,), (d,))
+    shapes = {"x": (b, s, d), **dict(zip(description.BLOCK, weights, strict=True)),
+              "cos": (s, head // 2), "sin": (s, head // 2)}
+    return shapes, ("cos", "sin")
+
+
+def inputs_of(settings):
+    shapes, constants = shapes_of(settings)
+    device, dtype = settings["device"], TYPES[settings["param_dtype"]]
+    made = {}
+    for name, shape in shapes.items():
+        if name == "targets":
+            made[name] = torch.zeros(shape, dtype=torch.int64, device=device)
+        elif name in constants:
+            made[name] = torch.zeros(shape, device=device)
+        else:
+            made[name] = torch.zeros(shape, dtype=dtype, device=device, requires_grad=True)
+    return made
+
+
+def viewed(node):
+    """The tensor that a chain of views begins at."""
+    while node.op == "call_function" and getattr(node.target, "is_view", False):
+        node = node.args[0]
+    return node
+
+
+def without_inputs(forward):
+    """Drops from forward's outputs the views of its inputs; returns where backward finds each."""
+    placeholders = list(forward.graph.find_nodes(op="placeholder"))
+    [output] = forward.graph.find_nodes(op="output")
+    result, *saved = output.args[0]
+    kept, places = [result], []
+    for node in saved:
+        value = node.meta["val"]
+        place = {"shape": list(value.shape), "type": str(value.dtype).removeprefix("torch.")}
+        if (source := viewed(node)) in placeholders:
+            places.append({"input": placeholders.index(source), **place,
+                           "strides": list(value.stride()), "offset": value.storage_offset()})
+            continue
+        places.append({"output": len(kept), **place, "operation": str(node.target)})
+        kept.append(node)
+    output.args = (tuple(kept),)
+    forward.recompile()
+    return places
+
+
+def example(node):
+    value = node.meta["val"]
+    return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=value.device)
+
+
+def compile_region(settings, folder):
+    inputs = inputs_of(settings)
+    function = getattr(description, settings["region"])
+
+    def run(*args):
+        with torch.autocast(settings["device"], torch.bfloat16, cache_enabled=False,
+                            enabled=settings["precision"] == "bf16"):
+            return (function(settings, *args),)
+
+    with functorch_config.patch(activation_memory_budget=settings["budget"]):
+        joint = aot_export_joint_simple(run, tuple(inputs.values()), trace_joint=True,
+                                        decompositions=select_decomp_table())
+        forward, backward = partition_fn(joint, list(inputs.values()), num_fwd_outputs=1)
+    saved = without_inputs(forward)
+    [gradients] = backward.graph.find_nodes(op="output")
+    wanted = [i for i, node in enumerate(gradients.args[0]) if node is not None]
+    gradients.args = (tuple(gradients.args[0][i] for i in wanted),)
+    backward.recompile()
+    for name, part in (("forward", forward), ("backward", backward)):
+        args = tuple(example(node) for node in part.graph.find_nodes(op="placeholder"))
+        aot_compile(part, args, options={**LIBRARY_SETTINGS,
+                                         "aot_inductor.output_path": str(folder / f"{name}.so")})
+    for left in folder.iterdir():  # sources and objects
+        if left.is_dir():
+            shutil.rmtree(left)
+        elif left.suffix != ".so":
+            left.unlink()
+    described = {"inputs": list(inputs), "shapes": [list(x.shape) for x in inputs.values()],
+                 "saved": saved, "gradients": wanted}
+    (folder / "region.json").write_text(json.dumps(described, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    compile_region(json.load(sys.stdin), Path(sys.argv[1]))

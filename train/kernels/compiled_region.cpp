@@ -1,0 +1,185 @@
+#include "train/kernels/compiled_region.h"
+
+#include <ATen/autocast_mode.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/utils.h>
+#include <torch/csrc/autograd/saved_variable.h>
+#include <torch/csrc/inductor/aoti_runner/model_container_runner_cpu.h>
+#include <torch/csrc/inductor/aoti_runner/model_container_runner_cuda.h>
+
+#include <fstream>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+namespace headroom {
+
+using torch::Tensor;
+using torch::autograd::SavedVariable;
+using torch::autograd::variable_list;
+using Runner = torch::inductor::AOTIModelContainerRunner;
+
+namespace {
+
+using Sizes = std::vector<int64_t>;
+
+// Where backward finds a tensor: an output of forward, or a view of an input.
+struct SavedPlace {
+  bool is_input = false;
+  size_t index = 0;
+  Sizes shape, strides;
+  int64_t offset = 0;
+};
+
+std::unique_ptr<Runner> load(const std::string& library, torch::Device device) {
+  // Single-threaded: no event is waited for after a run, so that a CUDA graph can capture it.
+  if (device.is_cuda()) {
+    return std::make_unique<torch::inductor::AOTIModelContainerRunnerCuda>(
+        library, 1, device.str(), "", /*run_single_threaded=*/true);
+  }
+  return std::make_unique<torch::inductor::AOTIModelContainerRunnerCpu>(
+      library, 1, /*run_single_threaded=*/true);
+}
+
+nlohmann::json read_json(const std::string& path) {
+  std::ifstream file(path);
+  nlohmann::json read = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (read.is_discarded()) throw std::runtime_error(path + " is no description of a region");
+  return read;
+}
+
+std::vector<SavedPlace> places_of(const nlohmann::json& saved) {
+  std::vector<SavedPlace> places;
+  for (const nlohmann::json& one : saved) {
+    SavedPlace& place = places.emplace_back();
+    place.is_input = one.contains("input");
+    one.at(place.is_input ? "input" : "output").get_to(place.index);
+    one.at("shape").get_to(place.shape);
+    if (!place.is_input) continue;
+    one.at("strides").get_to(place.strides);
+    one.at("offset").get_to(place.offset);
+  }
+  return places;
+}
+
+// A library's kernels are called as they are: autograd and autocast have had their part.
+variable_list call(Runner& part, variable_list&& inputs) {
+  const at::AutoDispatchBelowADInplaceOrView below_autograd;
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+  return part.boxed_run(std::move(inputs));
+}
+
+}  // namespace
+
+struct CompiledRegion::Parts {
+  std::vector<std::string> inputs;
+  std::vector<Sizes> shapes;      // of the inputs
+  std::vector<SavedPlace> saved;  // what backward takes before the output's gradient
+  std::vector<size_t> gradients;  // inputs that backward returns gradients of
+  std::unique_ptr<Runner> forward, backward;
+};
+
+namespace {
+
+using Parts = CompiledRegion::Parts;
+
+class RegionBackward final : public torch::autograd::Node {
+ public:
+  RegionBackward(std::shared_ptr<const Parts> parts, torch::autograd::edge_list&& edges)
+      : Node(std::move(edges)), parts_(std::move(parts)) {}
+
+  // Saves the inputs that backward reads, each once, and the outputs of forward after the first.
+  void save(const variable_list& inputs, variable_list&& outputs) {
+    inputs_.resize(inputs.size());
+    std::vector<bool> is_saved(inputs.size());
+    for (const SavedPlace& place : parts_->saved) {
+      if (!place.is_input || is_saved[place.index]) continue;
+      inputs_[place.index] = SavedVariable(inputs[place.index], /*is_output=*/false);
+      is_saved[place.index] = true;
+    }
+    for (size_t i = 1; i < outputs.size(); ++i) {
+      outputs_.emplace_back(std::move(outputs[i]), /*is_output=*/false);
+    }
+  }
+
+  variable_list apply(variable_list&& gradients) override {
+    const std::scoped_lock lock(mutex_);
+    variable_list taken = unpacked();
+    taken.push_back(gradients[0].contiguous());
+    gradients.clear();
+    variable_list made = call(*parts_->backward, std::move(taken));
+    variable_list of_inputs(parts_->inputs.size());
+    for (size_t i = 0; i < made.size(); ++i) of_inputs[parts_->gradients[i]] = std::move(made[i]);
+    return of_inputs;
+  }
+
+  void release_variables() override {
+    const std::scoped_lock lock(mutex_);
+    inputs_.clear();
+    outputs_.clear();
+  }
+
+  std::string name() const override { return "RegionBackward"; }
+
+ private:
+  // What is saved, for the backward library alone: it frees each tensor after its last use.
+  variable_list unpacked() {
+    TORCH_CHECK(!inputs_.empty(), "a compiled region keeps its tensors for one backward");
+    variable_list of_inputs(inputs_.size());
+    variable_list taken;
+    for (const SavedPlace& place : parts_->saved) {
+      if (!place.is_input) {
+        taken.push_back(std::exchange(outputs_[place.index - 1], {}).unpack());
+        continue;
+      }
+      Tensor& input = of_inputs[place.index];
+      if (!input.defined()) input = inputs_[place.index].unpack().detach();
+      const bool is_whole = input.sizes() == place.shape && input.strides() == place.strides;
+      taken.push_back(is_whole ? input
+                               : input.as_strided(place.shape, place.strides, place.offset));
+    }
+    inputs_.clear();
+    outputs_.clear();
+    return taken;
+  }
+
+  std::shared_ptr<const Parts> parts_;
+  std::vector<SavedVariable> inputs_, outputs_;
+};
+
+}  // namespace
+
+CompiledRegion::CompiledRegion(const std::string& folder, torch::Device device) {
+  const nlohmann::json described = read_json(folder + "/region.json");
+  auto parts = std::make_shared<Parts>();
+  described.at("inputs").get_to(parts->inputs);
+  described.at("shapes").get_to(parts->shapes);
+  described.at("gradients").get_to(parts->gradients);
+  parts->saved = places_of(described.at("saved"));
+  parts->forward = load(folder + "/forward.so", device);
+  parts->backward = load(folder + "/backward.so", device);
+  parts_ = std::move(parts);
+}
+
+CompiledRegion::~CompiledRegion() = default;
+
+const std::vector<std::string>& CompiledRegion::inputs() const { return parts_->inputs; }
+
+Tensor CompiledRegion::run(std::vector<Tensor> inputs) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    TORCH_CHECK(inputs[i].sizes() == parts_->shapes[i], parts_->inputs[i], " is ",
+                inputs[i].sizes(), ", and the region was compiled for ", parts_->shapes[i]);
+  }
+  variable_list outputs = call(*parts_->forward, variable_list(inputs));
+  Tensor result = outputs[0];
+  if (!torch::autograd::compute_requires_grad(inputs)) return result;
+  const std::shared_ptr<RegionBackward> node(
+      new RegionBackward(parts_, torch::autograd::collect_next_edges(inputs)),
+      torch::autograd::deleteNode);
+  torch::autograd::set_history(result, node);
+  node->save(inputs, std::move(outputs));
+  return result;
+}
+
+}  // namespace headroom

@@ -1,0 +1,77 @@
+#include "train/kernels/region_settings.h"
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "files/checksum.h"
+#include "text/quantity.h"
+#include "train/settings/gradient_rules.h"
+
+namespace headroom {
+namespace {
+
+std::string cache_folder() {
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && *cache == '/') return std::string(cache) + "/headroom/kernels";
+  const char* const home = std::getenv("HOME");
+  return std::string(home == nullptr ? "/tmp" : home) + "/.cache/headroom/kernels";
+}
+
+[[noreturn]] void refuse_compiled(const std::string& flag, const std::string& value,
+                                  const std::string& allowed, const std::string& example) {
+  throw UsageError(flag, value, "does not run with --kernels compiled; allowed there: " + allowed,
+                   "--kernels compiled " + example);
+}
+
+}  // namespace
+
+std::vector<nlohmann::json> region_settings(const RunSpec& spec) {
+  const ModelConfig config = model_config(spec);
+  const nlohmann::json shared = {
+      {"batch", sequences_of_a_pass(spec)},
+      {"context", spec.context_length},
+      {"d_model", config.d_model},
+      {"norm_eps", config.norm_eps},
+      {"precision", word_of(spec.precision)},
+      {"param_dtype", word_of(spec.weights)},
+      {"device", spec.device.kind == DeviceKind::kCpu ? "cpu" : "cuda"},
+      {"card", is_virtual(spec) ? spec.device.card : kOwnCard},
+      {"budget", 1.0},
+      {"torch", HEADROOM_TORCH_VERSION},
+      {"sources", HEADROOM_REGION_SOURCES},
+  };
+  nlohmann::json block = shared;
+  block.update({{"region", "block"},
+                {"heads", config.heads},
+                {"kv_heads", config.kv_heads},
+                {"d_ff", config.d_ff},
+                {"attention", to_string(spec.attention)}});
+  nlohmann::json head = shared;
+  head.update({{"region", "head_loss"}, {"vocabulary", config.vocab_size}});
+  return {block, head};
+}
+
+std::string region_folder(const nlohmann::json& settings) {
+  return cache_folder() + "/" + settings.at("region").get<std::string>() + "-" +
+         checksum_text(checksum(settings.dump()));
+}
+
+void check_compiled_kernels(const RunSpec& spec) {
+  if (spec.kernels != Kernels::kCompiled) return;
+  if (!has_backward(spec.profile_type)) {
+    refuse_compiled("--profile-type", to_string(spec.profile_type), "forward-backward, training",
+                    "--profile-type training");
+  }
+  if (spec.precision == Precision::kFp8) {
+    refuse_compiled("--precision", "fp8", "fp32, tf32, bf16, fp16", "--precision bf16");
+  }
+  if (spec.attention != Attention::kEager && spec.attention != Attention::kSdpa) {
+    refuse_compiled("--attention", to_string(spec.attention), "eager, sdpa", "--attention sdpa");
+  }
+  if (spec.mesh.size(MeshAxis::kTensor) > 1 || spec.mesh.size(MeshAxis::kPipeline) > 1) {
+    refuse_compiled("--mesh", to_string(spec.mesh), "replicas (dp)",
+                    "--mesh dp=2 --profile-type training");
+  }
+}
+
+}  // namespace headroom

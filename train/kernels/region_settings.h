@@ -1,0 +1,25 @@
+// The regions that --kernels compiled compiles: what each depends on, and its folder in the cache.
+// No torch here.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "train/settings/spec.h"
+
+namespace headroom {
+
+// The "card" of a region that is not compiled for a virtual card.
+inline constexpr const char* kOwnCard = "this machine's";
+
+// Of a block, and of the head with its loss: everything that the libraries depend on.
+std::vector<nlohmann::json> region_settings(const RunSpec& spec);
+
+// The folder of a region's libraries, whether it exists or not.
+std::string region_folder(const nlohmann::json& settings);
+
+// Throws UsageError if compiled kernels do not stand with the other settings.
+void check_compiled_kernels(const RunSpec& spec);
+
+}  // namespace headroom
