@@ -7,12 +7,13 @@ Traces the region (block.py) and its gradients into one graph, splits it as torc
 one shape runs the same libraries. region.json says how the parts fit together:
   inputs, shapes  of forward, in order
   saved   what backward takes before the output's gradient: {"output": i} of forward, with its
-          shape, type and the operation that made it, or {"input": i}, a view of an input of forward
-          with its shape, strides and offset
+          shape and type, the operation that made it and whether that is differentiable there; or
+          {"input": i}, a view of an input of forward, with its strides and offset too
   gradients  forward's inputs that backward returns gradients of, in order of its outputs
 """
 
 import json
+import operator
 import shutil
 import sys
 from pathlib import Path
@@ -79,7 +80,11 @@ def without_inputs(forward):
             places.append({"input": placeholders.index(source), **place,
                            "strides": list(value.stride()), "offset": value.storage_offset()})
             continue
-        places.append({"output": len(kept), **place, "operation": str(node.target)})
+        # Autograd sees the first of an operation's results; the others are its statistics.
+        is_statistic = node.target is operator.getitem and node.args[1] > 0
+        made_by = node.args[0] if node.target is operator.getitem else node
+        places.append({"output": len(kept), **place, "operation": str(made_by.target),
+                       "is_differentiable": value.is_floating_point() and not is_statistic})
         kept.append(node)
     output.args = (tuple(kept),)
     forward.recompile()

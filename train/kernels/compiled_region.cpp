@@ -27,6 +27,7 @@ using Sizes = std::vector<int64_t>;
 // Where backward finds a tensor: an output of forward, or a view of an input.
 struct SavedPlace {
   bool is_input = false;
+  bool is_differentiable = false;  // of an output: techniques of saved tensors may change its form
   size_t index = 0;
   Sizes shape, strides;
   int64_t offset = 0;
@@ -56,7 +57,10 @@ std::vector<SavedPlace> places_of(const nlohmann::json& saved) {
     place.is_input = one.contains("input");
     one.at(place.is_input ? "input" : "output").get_to(place.index);
     one.at("shape").get_to(place.shape);
-    if (!place.is_input) continue;
+    if (!place.is_input) {
+      one.at("is_differentiable").get_to(place.is_differentiable);
+      continue;
+    }
     one.at("strides").get_to(place.strides);
     one.at("offset").get_to(place.offset);
   }
@@ -94,12 +98,17 @@ class RegionBackward final : public torch::autograd::Node {
     inputs_.resize(inputs.size());
     std::vector<bool> is_saved(inputs.size());
     for (const SavedPlace& place : parts_->saved) {
-      if (!place.is_input || is_saved[place.index]) continue;
-      inputs_[place.index] = SavedVariable(inputs[place.index], /*is_output=*/false);
-      is_saved[place.index] = true;
-    }
-    for (size_t i = 1; i < outputs.size(); ++i) {
-      outputs_.emplace_back(std::move(outputs[i]), /*is_output=*/false);
+      if (!place.is_input) {
+        const Tensor output = std::exchange(outputs[place.index], Tensor());
+        // As of this graph, so that techniques of saved tensors do not take it for a parameter.
+        if (place.is_differentiable) {
+          torch::autograd::impl::set_gradient_edge(output, {getptr(), 0});
+        }
+        outputs_.emplace_back(output, /*is_output=*/place.is_differentiable);
+      } else if (!is_saved[place.index]) {
+        inputs_[place.index] = SavedVariable(inputs[place.index], /*is_output=*/false);
+        is_saved[place.index] = true;
+      }
     }
   }
 
@@ -130,7 +139,7 @@ class RegionBackward final : public torch::autograd::Node {
     variable_list taken;
     for (const SavedPlace& place : parts_->saved) {
       if (!place.is_input) {
-        taken.push_back(std::exchange(outputs_[place.index - 1], {}).unpack());
+        taken.push_back(std::exchange(outputs_[place.index - 1], {}).unpack(getptr()).detach());
         continue;
       }
       Tensor& input = of_inputs[place.index];
