@@ -37,7 +37,7 @@ RmsNorm::RmsNorm(int64_t d_model, double eps, const torch::TensorOptions& option
 
 Tensor RmsNorm::forward(const Tensor& x_BSD) {
   const auto dtype = x_BSD.scalar_type();
-  Tensor x = x_BSD.to(torch::kFloat32);
+  Tensor x = x_BSD.to(at::promoteTypes(dtype, torch::kFloat32));
   const Tensor inverse_rms_BS1 = torch::rsqrt(x.pow(2).mean(-1, /*keepdim=*/true) + eps_);
   x = x * inverse_rms_BS1;
   return (weight * x).to(dtype);

@@ -29,7 +29,7 @@ class Embedding : public LayerModule {
   Tensor weight;
 };
 
-// Root-mean-square norm (Zhang and Sennrich 2019, eq. 4), always computed in FP32.
+// Root-mean-square norm (Zhang and Sennrich 2019, eq. 4), computed in FP32; FP64 stays FP64.
 class RmsNorm : public LayerModule {
  public:
   RmsNorm(int64_t d_model, double eps, const torch::TensorOptions& options);

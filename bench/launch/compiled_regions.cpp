@@ -15,6 +15,7 @@
 
 #include "bench/process/child_process.h"
 #include "bench/process/program_folder.h"
+#include "files/atomic_file.h"
 #include "files/checksum.h"
 #include "train/kernels/region_settings.h"
 
@@ -123,7 +124,7 @@ void compile_once(const json& settings, const CellOptions& options) {
   fs::create_directory(unfinished);
   compile(settings, unfinished.string());
   const json list = list_of(settings, unfinished);
-  std::ofstream(unfinished / kList) << list.dump(1) << '\n';
+  write_file_atomically((unfinished / kList).string(), list.dump(1) + "\n");
   fs::remove_all(folder);
   fs::rename(unfinished, folder);
 }

@@ -15,7 +15,7 @@ HEAD = ("ln_final.weight", "lm_head.weight")
 
 
 def rms_norm(x_BSD, weight, eps):
-    x = x_BSD.to(weight.dtype if weight.dtype == torch.float64 else torch.float32)
+    x = x_BSD.to(torch.promote_types(x_BSD.dtype, torch.float32))
     x = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
     return (weight * x).to(x_BSD.dtype)
 

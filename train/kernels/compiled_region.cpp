@@ -68,10 +68,16 @@ std::vector<SavedPlace> places_of(const nlohmann::json& saved) {
 }
 
 // A library's kernels are called as they are: autograd and autocast have had their part.
+// They take tensors to be contiguous and to begin at whole 16 bytes, as torch.compile sees to.
 variable_list call(Runner& part, variable_list&& inputs) {
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
   return part.boxed_run(std::move(inputs));
+}
+
+bool is_aligned(const Tensor& tensor) {
+  constexpr uintptr_t kBytes = 16;
+  return reinterpret_cast<uintptr_t>(tensor.const_data_ptr()) % kBytes == 0;
 }
 
 }  // namespace
@@ -146,7 +152,8 @@ class RegionBackward final : public torch::autograd::Node {
       if (!input.defined()) input = inputs_[place.index].unpack().detach();
       const bool is_whole = input.sizes() == place.shape && input.strides() == place.strides;
       taken.push_back(is_whole ? input
-                               : input.as_strided(place.shape, place.strides, place.offset));
+                               : input.as_strided(place.shape, place.strides,
+                                                  input.storage_offset() + place.offset));
     }
     inputs_.clear();
     outputs_.clear();
@@ -177,8 +184,10 @@ const std::vector<std::string>& CompiledRegion::inputs() const { return parts_->
 
 Tensor CompiledRegion::run(std::vector<Tensor> inputs) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
-    TORCH_CHECK(inputs[i].sizes() == parts_->shapes[i], parts_->inputs[i], " is ",
-                inputs[i].sizes(), ", and the region was compiled for ", parts_->shapes[i]);
+    TORCH_CHECK(inputs[i].sizes() == parts_->shapes[i] && inputs[i].is_contiguous(),
+                parts_->inputs[i], " is ", inputs[i].sizes(), " with strides ", inputs[i].strides(),
+                ", and the region was compiled for contiguous ", parts_->shapes[i]);
+    if (!is_aligned(inputs[i])) inputs[i] = inputs[i].clone();
   }
   variable_list outputs = call(*parts_->forward, variable_list(inputs));
   Tensor result = outputs[0];
