@@ -5,8 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -17,27 +18,27 @@
 #include "bench/process/program_folder.h"
 #include "files/atomic_file.h"
 #include "files/checksum.h"
+#include "files/directory.h"
 #include "train/kernels/region_settings.h"
 
 namespace headroom {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr const char* kFiles[] = {"forward.so", "backward.so", "region.json"};
 constexpr const char* kList = "files.json";  // the settings, and a checksum of each of these
 
-std::optional<std::string> sum_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
+std::optional<std::string> sum_of(const std::string& folder, const char* name) {
+  std::ifstream file(in_directory(folder, name), std::ios::binary);
   if (!file) return std::nullopt;
   return checksum_text(checksum(std::string(std::istreambuf_iterator<char>(file), {})));
 }
 
-json list_of(const json& settings, const fs::path& folder) {
+json list_of(const json& settings, const std::string& folder) {
   json list = {{"settings", settings}};
   for (const char* const name : kFiles) {
-    const std::optional<std::string> sum = sum_of(folder / name);
+    const std::optional<std::string> sum = sum_of(folder, name);
     if (!sum)
       throw std::runtime_error("the compiler of --kernels compiled wrote no " + std::string(name));
     list["files"][name] = *sum;
@@ -45,13 +46,13 @@ json list_of(const json& settings, const fs::path& folder) {
   return list;
 }
 
-bool is_complete(const json& settings, const fs::path& folder) {
-  std::ifstream file(folder / kList);
+bool is_complete(const json& settings, const std::string& folder) {
+  std::ifstream file(in_directory(folder, kList));
   if (!file) return false;
   const json list = json::parse(file, nullptr, /*allow_exceptions=*/false);
   if (!list.is_object() || list.value("settings", json()) != settings) return false;
   for (const char* const name : kFiles) {
-    const std::optional<std::string> sum = sum_of(folder / name);
+    const std::optional<std::string> sum = sum_of(folder, name);
     if (!sum || list.value("files", json::object()).value(name, "") != *sum) return false;
   }
   return true;
@@ -110,23 +111,24 @@ void compile(const json& settings, const std::string& folder) {
 }
 
 void compile_once(const json& settings, const CellOptions& options) {
-  const fs::path folder = region_folder(settings);
+  const std::string folder = region_folder(settings);
   if (is_complete(settings, folder)) return;
-  fs::create_directories(folder.parent_path());
-  const RegionLock lock(folder.string() + ".lock");
+  make_directories(folder_above(folder));
+  const RegionLock lock(folder + ".lock");
   if (is_complete(settings, folder)) return;  // by the process that held the lock
   if (options.on_talk) {
     options.on_talk("compiling " + settings.at("region").get<std::string>() +
                     " for this shape, once (20 to 60 s)");
   }
-  const fs::path unfinished = folder.string() + ".unfinished";
-  fs::remove_all(unfinished);
-  fs::create_directory(unfinished);
-  compile(settings, unfinished.string());
-  const json list = list_of(settings, unfinished);
-  write_file_atomically((unfinished / kList).string(), list.dump(1) + "\n");
-  fs::remove_all(folder);
-  fs::rename(unfinished, folder);
+  const std::string unfinished = folder + ".unfinished";
+  make_directories(unfinished);
+  compile(settings, unfinished);
+  write_file_atomically(in_directory(unfinished, kList),
+                        list_of(settings, unfinished).dump(1) + "\n");
+  remove_directory(folder);
+  if (std::rename(unfinished.c_str(), folder.c_str()) != 0) {
+    throw std::runtime_error(folder + ": " + std::strerror(errno));
+  }
 }
 
 }  // namespace

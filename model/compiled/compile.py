@@ -96,7 +96,16 @@ def example(node):
     return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=value.device)
 
 
+def remove_all(folder, kept=()):
+    for left in folder.iterdir():
+        if left.is_dir():
+            shutil.rmtree(left)
+        elif left.suffix not in kept:
+            left.unlink()
+
+
 def compile_region(settings, folder):
+    remove_all(folder)  # a killed compiler's
     inputs = inputs_of(settings)
     function = getattr(description, settings["region"])
 
@@ -118,11 +127,7 @@ def compile_region(settings, folder):
         args = tuple(example(node) for node in part.graph.find_nodes(op="placeholder"))
         aot_compile(part, args, options={**LIBRARY_SETTINGS,
                                          "aot_inductor.output_path": str(folder / f"{name}.so")})
-    for left in folder.iterdir():  # sources and objects
-        if left.is_dir():
-            shutil.rmtree(left)
-        elif left.suffix != ".so":
-            left.unlink()
+    remove_all(folder, kept=(".so",))  # sources and objects
     described = {"inputs": list(inputs), "shapes": [list(x.shape) for x in inputs.values()],
                  "saved": saved, "gradients": wanted}
     (folder / "region.json").write_text(json.dumps(described, indent=1), encoding="utf-8")
