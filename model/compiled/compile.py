@@ -7,8 +7,8 @@ Traces the region (block.py) and its gradients into one graph, splits it as torc
 one shape runs the same libraries. region.json says how the parts fit together:
   inputs, shapes  of forward, in order
   saved   what backward takes before the output's gradient: {"output": i} of forward, with its
-          shape and type, the operation that made it and whether that is differentiable there; or
-          {"input": i}, a view of an input of forward, with its strides and offset too
+          shape, strides and type, the operation that made it and whether that is differentiable
+          there; or {"input": i}, a view of an input of forward, with its offset too
   gradients  forward's inputs that backward returns gradients of, in order of its outputs
 """
 
@@ -16,14 +16,22 @@ import json
 import operator
 import shutil
 import sys
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
 
 import torch
 from torch._functorch import config as functorch_config
+from torch._functorch._aot_autograd.graph_compile import collect_fw_donated_buffer_idxs
 from torch._functorch.aot_autograd import aot_export_joint_simple
-from torch._inductor import aot_compile
-from torch._inductor.compile_fx import partition_fn
+from torch._guards import TracingContext, detect_fake_mode, tracing
+from torch._inductor import config
+from torch._inductor.compile_fx import compile_fx_inner, get_cpp_wrapper_config, partition_fn
 from torch._inductor.decomposition import select_decomp_table
+from torch._inductor.graph import GraphLowering
+from torch._inductor.utils import count_tangents
+from torch._inductor.virtualized import V
 
 import block as description
 
@@ -91,9 +99,65 @@ def without_inputs(forward):
     return places
 
 
-def example(node):
-    value = node.meta["val"]
-    return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=value.device)
+def values(nodes):
+    return [node.meta["val"] for node in nodes if isinstance(node, torch.fx.Node)]
+
+
+def outputs_of(graph):
+    [output] = graph.graph.find_nodes(op="output")
+    return output.args[0]
+
+
+def donated(forward, backward):
+    """Of backward's inputs those whose memory it may overwrite: what forward made for it alone."""
+    result, *saved = values(outputs_of(forward))
+    inputs = values(forward.graph.find_nodes(op="placeholder"))
+    return collect_fw_donated_buffer_idxs(inputs, [result], values(outputs_of(backward)), saved)
+
+
+@contextmanager
+def reported_strides():
+    """Fills a list with the strides of a part's outputs; libraries do not report them, as graphs do."""
+    strides = []
+    generate = GraphLowering.codegen_with_cpp_wrapper
+
+    def report(lowered):
+        strides.extend([int(n) for n in out.get_layout().stride] for out in lowered.graph_outputs)
+        return generate(lowered)
+
+    with mock.patch.object(GraphLowering, "codegen_with_cpp_wrapper", report):
+        yield strides
+
+
+def compile_part(graph, inputs, library, may_overwrite=None):
+    """Compiles a part as torch.compile does, into a library instead of Python; the outputs' strides.
+
+    Outputs that the caller sees (a result, a gradient) have the strides of the graph; what is saved
+    for backward has those that suit the kernels.
+    """
+    is_backward = may_overwrite is not None
+    [output] = graph.graph.find_nodes(op="output")
+    output.meta["user_visible_output_idxs"] = list(range(len(output.args[0]))) if is_backward else [0]
+    context = TracingContext(detect_fake_mode(inputs))
+    context.fw_metadata = SimpleNamespace(bw_donated_idxs=may_overwrite)
+    lasting = range(count_tangents(graph) if is_backward else 0)
+    with (tracing(context), reported_strides() as strides, V.set_aot_compilation(True),
+          config.patch({"cpp_wrapper": True, **LIBRARY_SETTINGS,
+                        "aot_inductor.output_path": str(library)}),
+          config.patch(get_cpp_wrapper_config())):
+        compile_fx_inner(graph, inputs, static_input_idxs=list(lasting), is_backward=is_backward,
+                         cpp_wrapper=True)
+    return strides
+
+
+def with_strides(inputs, saved, strides):
+    """Backward's inputs as forward returns them."""
+    for i, place in enumerate(saved):
+        if "output" in place:
+            place["strides"] = strides[place["output"]]
+            with detect_fake_mode(inputs):
+                inputs[i] = inputs[i].as_strided(inputs[i].size(), place["strides"])
+    return inputs
 
 
 def remove_all(folder, kept=()):
@@ -118,15 +182,18 @@ def compile_region(settings, folder):
         joint = aot_export_joint_simple(run, tuple(inputs.values()), trace_joint=True,
                                         decompositions=select_decomp_table())
         forward, backward = partition_fn(joint, list(inputs.values()), num_fwd_outputs=1)
+    may_overwrite = donated(forward, backward)
     saved = without_inputs(forward)
-    [gradients] = backward.graph.find_nodes(op="output")
-    wanted = [i for i, node in enumerate(gradients.args[0]) if node is not None]
-    gradients.args = (tuple(gradients.args[0][i] for i in wanted),)
+    gradients = outputs_of(backward)
+    wanted = [i for i, node in enumerate(gradients) if node is not None]
+    [output] = backward.graph.find_nodes(op="output")
+    output.args = (tuple(gradients[i] for i in wanted),)
     backward.recompile()
-    for name, part in (("forward", forward), ("backward", backward)):
-        args = tuple(example(node) for node in part.graph.find_nodes(op="placeholder"))
-        aot_compile(part, args, options={**LIBRARY_SETTINGS,
-                                         "aot_inductor.output_path": str(folder / f"{name}.so")})
+    inputs_of_forward, inputs_of_backward = (values(part.graph.find_nodes(op="placeholder"))
+                                             for part in (forward, backward))
+    strides = compile_part(forward, inputs_of_forward, folder / "forward.so")
+    compile_part(backward, with_strides(inputs_of_backward, saved, strides), folder / "backward.so",
+                 may_overwrite)
     remove_all(folder, kept=(".so",))  # sources and objects
     described = {"inputs": list(inputs), "shapes": [list(x.shape) for x in inputs.values()],
                  "saved": saved, "gradients": wanted}

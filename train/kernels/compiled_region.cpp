@@ -57,12 +57,12 @@ std::vector<SavedPlace> places_of(const nlohmann::json& saved) {
     place.is_input = one.contains("input");
     one.at(place.is_input ? "input" : "output").get_to(place.index);
     one.at("shape").get_to(place.shape);
-    if (!place.is_input) {
-      one.at("is_differentiable").get_to(place.is_differentiable);
-      continue;
-    }
     one.at("strides").get_to(place.strides);
-    one.at("offset").get_to(place.offset);
+    if (place.is_input) {
+      one.at("offset").get_to(place.offset);
+    } else {
+      one.at("is_differentiable").get_to(place.is_differentiable);
+    }
   }
   return places;
 }
@@ -106,6 +106,10 @@ class RegionBackward final : public torch::autograd::Node {
     for (const SavedPlace& place : parts_->saved) {
       if (!place.is_input) {
         const Tensor output = std::exchange(outputs[place.index], Tensor());
+        TORCH_CHECK(output.sizes() == place.shape && output.strides() == place.strides,
+                    "a compiled region returned ", output.sizes(), " with strides ",
+                    output.strides(), ", and its backward takes ", place.shape, " with strides ",
+                    place.strides);
         // As of this graph, so that techniques of saved tensors do not take it for a parameter.
         if (place.is_differentiable) {
           torch::autograd::impl::set_gradient_edge(output, {getptr(), 0});
@@ -120,9 +124,9 @@ class RegionBackward final : public torch::autograd::Node {
 
   variable_list apply(variable_list&& gradients) override {
     const std::scoped_lock lock(mutex_);
+    // `gradients` lives until the end, as in torch.compile, whose Python function holds it.
     variable_list taken = unpacked();
     taken.push_back(gradients[0].contiguous());
-    gradients.clear();
     variable_list made = call(*parts_->backward, std::move(taken));
     variable_list of_inputs(parts_->inputs.size());
     for (size_t i = 0; i < made.size(); ++i) of_inputs[parts_->gradients[i]] = std::move(made[i]);
