@@ -97,7 +97,10 @@ Command compiler(const json& settings, const std::string& folder) {
 
 void compile(const json& settings, const std::string& folder) {
   Command command = compiler(settings, folder);
-  command.on_error_line = [](const std::string&) {};
+  std::string reason;  // Python's last word; a dry run's report follows it
+  command.on_error_line = [&](const std::string& line) {
+    if (line.find("Error: ") != std::string::npos) reason = line;
+  };
   const Outcome outcome = run_command(command);
   if (outcome.interrupted) throw std::runtime_error("interrupted");
   if (!outcome.spawn_error.empty()) {
@@ -106,7 +109,8 @@ void compile(const json& settings, const std::string& folder) {
                              "): run ./scripts/setup.sh, or set HEADROOM_PYTHON");
   }
   if (outcome.exit_code != 0) {
-    throw std::runtime_error("--kernels compiled: the compiler failed: " + outcome.last_error_line);
+    throw std::runtime_error("--kernels compiled: the compiler failed: " +
+                             (reason.empty() ? outcome.last_error_line : reason));
   }
 }
 

@@ -2,9 +2,9 @@
 
 usage: compile.py FOLDER < SETTINGS.json
 
-Traces the region (block.py) and its gradients into one graph, splits it as torch.compile does
-(min-cut), and compiles the two parts with AOTInductor. Weights are inputs, so that every block of
-one shape runs the same libraries. region.json says how the parts fit together:
+torch.compile traces the region (block.py) and its gradients and splits them, here as everywhere; the
+two parts then become libraries by AOTInductor instead of Python. Weights are inputs, so that every
+block of one shape runs the same libraries. region.json says how the parts fit together:
   inputs, shapes  of forward, in order
   saved   what backward takes before the output's gradient: {"output": i} of forward, with its
           shape, strides and type, the operation that made it and whether that is differentiable
@@ -14,18 +14,17 @@ one shape runs the same libraries. region.json says how the parts fit together:
 
 import json
 import operator
+import re
 import shutil
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from unittest import mock
 
 import torch
+from torch._dynamo.backends.common import aot_autograd
 from torch._functorch import config as functorch_config
-from torch._functorch._aot_autograd.graph_compile import collect_fw_donated_buffer_idxs
-from torch._functorch.aot_autograd import aot_export_joint_simple
-from torch._guards import TracingContext, detect_fake_mode, tracing
+from torch._guards import TracingContext
 from torch._inductor import config
 from torch._inductor.compile_fx import compile_fx_inner, get_cpp_wrapper_config, partition_fn
 from torch._inductor.decomposition import select_decomp_table
@@ -35,8 +34,10 @@ from torch._inductor.virtualized import V
 
 import block as description
 
-TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, "int64": torch.int64}
-LIBRARY_SETTINGS = {"aot_inductor.embed_kernel_binary": True, "cpp.dynamic_threads": True}
+TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+LOW = {"bf16": torch.bfloat16, "fp16": torch.float16}  # types of autocast
+LIBRARY_SETTINGS = {"cpp_wrapper": True, "aot_inductor.embed_kernel_binary": True,
+                    "cpp.dynamic_threads": True}
 
 
 def shapes_of(settings):
@@ -99,22 +100,6 @@ def without_inputs(forward):
     return places
 
 
-def values(nodes):
-    return [node.meta["val"] for node in nodes if isinstance(node, torch.fx.Node)]
-
-
-def outputs_of(graph):
-    [output] = graph.graph.find_nodes(op="output")
-    return output.args[0]
-
-
-def donated(forward, backward):
-    """Of backward's inputs those whose memory it may overwrite: what forward made for it alone."""
-    result, *saved = values(outputs_of(forward))
-    inputs = values(forward.graph.find_nodes(op="placeholder"))
-    return collect_fw_donated_buffer_idxs(inputs, [result], values(outputs_of(backward)), saved)
-
-
 @contextmanager
 def reported_strides():
     """Fills a list with the strides of a part's outputs; libraries do not report them, as graphs do."""
@@ -129,35 +114,66 @@ def reported_strides():
         yield strides
 
 
-def compile_part(graph, inputs, library, may_overwrite=None):
-    """Compiles a part as torch.compile does, into a library instead of Python; the outputs' strides.
+def compile_part(graph, inputs, library, is_backward):
+    """Compiles a part as torch.compile does, into a library; returns the strides of its outputs.
 
     Outputs that the caller sees (a result, a gradient) have the strides of the graph; what is saved
     for backward has those that suit the kernels.
     """
-    is_backward = may_overwrite is not None
     [output] = graph.graph.find_nodes(op="output")
     output.meta["user_visible_output_idxs"] = list(range(len(output.args[0]))) if is_backward else [0]
-    context = TracingContext(detect_fake_mode(inputs))
-    context.fw_metadata = SimpleNamespace(bw_donated_idxs=may_overwrite)
     lasting = range(count_tangents(graph) if is_backward else 0)
-    with (tracing(context), reported_strides() as strides, V.set_aot_compilation(True),
-          config.patch({"cpp_wrapper": True, **LIBRARY_SETTINGS,
-                        "aot_inductor.output_path": str(library)}),
+    with (reported_strides() as strides, V.set_aot_compilation(True),
+          config.patch({**LIBRARY_SETTINGS, "aot_inductor.output_path": str(library)}),
           config.patch(get_cpp_wrapper_config())):
         compile_fx_inner(graph, inputs, static_input_idxs=list(lasting), is_backward=is_backward,
                          cpp_wrapper=True)
     return strides
 
 
-def with_strides(inputs, saved, strides):
-    """Backward's inputs as forward returns them."""
-    for i, place in enumerate(saved):
-        if "output" in place:
-            place["strides"] = strides[place["output"]]
-            with detect_fake_mode(inputs):
-                inputs[i] = inputs[i].as_strided(inputs[i].size(), place["strides"])
-    return inputs
+class Region:
+    """The backend of torch.compile that writes libraries."""
+
+    def __init__(self, names, folder):
+        self.names = names
+        self.folder = folder
+        self.described = {}
+
+    def __call__(self, graph, inputs):
+        arguments = [re.fullmatch(r"[lL]_args_(\d+)_", node.name).group(1)
+                     for node in graph.graph.find_nodes(op="placeholder")]
+        self.described["inputs"] = [self.names[int(number)] for number in arguments]
+        self.described["shapes"] = [list(one.shape) for one in inputs]
+        compiler = aot_autograd(fw_compiler=self.forward, bw_compiler=self.backward,
+                                partition_fn=partition_fn, decompositions=select_decomp_table())
+        return compiler(graph, inputs)
+
+    def forward(self, graph, inputs):
+        traced = graph.forward
+        number_of_outputs = len(graph.graph.output_node().args[0])
+        saved = without_inputs(graph)
+        strides = compile_part(graph, inputs, self.folder / "forward.so", is_backward=False)
+        for place in saved:
+            if "output" in place:
+                place["strides"] = strides[place["output"]]
+        self.described["saved"] = saved
+        # Backward is compiled for these.
+        reported = TracingContext.get().output_strides
+        reported.append(tuple(strides[0]))
+        reported.extend(tuple(place["strides"]) for place in saved)
+        assert len(reported) == number_of_outputs
+        return traced
+
+    def backward(self, graph, inputs):
+        output = graph.graph.output_node()
+        gradients = output.args[0]
+        wanted = [i for i, node in enumerate(gradients) if node is not None]
+        self.described["gradients"] = wanted
+        traced = graph.forward
+        output.args = (tuple(gradients[i] for i in wanted),)
+        graph.recompile()
+        compile_part(graph, inputs, self.folder / "backward.so", is_backward=True)
+        return traced
 
 
 def remove_all(folder, kept=()):
@@ -172,32 +188,18 @@ def compile_region(settings, folder):
     remove_all(folder)  # a killed compiler's
     inputs = inputs_of(settings)
     function = getattr(description, settings["region"])
+    low = LOW.get(settings["precision"])
 
     def run(*args):
-        with torch.autocast(settings["device"], torch.bfloat16, cache_enabled=False,
-                            enabled=settings["precision"] == "bf16"):
-            return (function(settings, *args),)
+        with torch.autocast(settings["device"], low, enabled=low is not None, cache_enabled=False):
+            return function(settings, *args)
 
-    with functorch_config.patch(activation_memory_budget=settings["budget"]):
-        joint = aot_export_joint_simple(run, tuple(inputs.values()), trace_joint=True,
-                                        decompositions=select_decomp_table())
-        forward, backward = partition_fn(joint, list(inputs.values()), num_fwd_outputs=1)
-    may_overwrite = donated(forward, backward)
-    saved = without_inputs(forward)
-    gradients = outputs_of(backward)
-    wanted = [i for i, node in enumerate(gradients) if node is not None]
-    [output] = backward.graph.find_nodes(op="output")
-    output.args = (tuple(gradients[i] for i in wanted),)
-    backward.recompile()
-    inputs_of_forward, inputs_of_backward = (values(part.graph.find_nodes(op="placeholder"))
-                                             for part in (forward, backward))
-    strides = compile_part(forward, inputs_of_forward, folder / "forward.so")
-    compile_part(backward, with_strides(inputs_of_backward, saved, strides), folder / "backward.so",
-                 may_overwrite)
+    region = Region(list(inputs), folder)
+    with functorch_config.patch(activation_memory_budget=settings["budget"],
+                                force_non_lazy_backward_lowering=True):
+        torch.compile(run, backend=region, fullgraph=True, dynamic=False)(*inputs.values())
     remove_all(folder, kept=(".so",))  # sources and objects
-    described = {"inputs": list(inputs), "shapes": [list(x.shape) for x in inputs.values()],
-                 "saved": saved, "gradients": wanted}
-    (folder / "region.json").write_text(json.dumps(described, indent=1), encoding="utf-8")
+    (folder / "region.json").write_text(json.dumps(region.described, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":
