@@ -6,7 +6,8 @@ usage: compiled_memory.py HEADROOM OUTPUT.jsonl [--sizes small,medium] [--contex
 
 Writes one line for each size, context and precision: the peak of forward and backward, batch 4, in
 bytes, of headroom's eager step, of its compiled one, and of compiled_blocks.py under `headroom
-dryrun`. Cells that are in OUTPUT are not run again. Exit 1 if a compiled peak differs.
+dryrun`; beside it OUTPUT.md, the table of all lines. Cells that are in OUTPUT are not run again. Exit
+1 if a compiled peak differs.
 """
 
 import argparse
@@ -52,6 +53,15 @@ def shape_of(headroom, size):
     return {name: int(str(values[letter]).replace(",", "")) for name, letter in SHAPE.items()}
 
 
+def table(rows):
+    yield "| size | context | precision | eager, GiB | compiled, GiB | saved, % | torch.compile, bytes | difference |"
+    yield "|---|---:|---|---:|---:|---:|---:|---:|"
+    for row in rows:
+        eager, compiled, peer = (row[f"{name}_bytes"] for name in ("eager", "compiled", "torch_compile"))
+        yield (f"| {row['model_size']} | {row['context_length']} | {row['precision']} | {eager / 2**30:.3f} | "
+               f"{compiled / 2**30:.3f} | {100 * (1 - compiled / eager):.1f} | {peer:,} | {compiled - peer} |")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("headroom")
@@ -85,6 +95,9 @@ def main():
                 print(json.dumps(row), flush=True)
                 with options.output.open("a", encoding="utf-8") as output:
                     output.write(json.dumps(row) + "\n")
+                known.append(row)
+    lines = "\n".join(table(known)) + "\n"
+    options.output.with_suffix(".md").write_text(lines, encoding="utf-8")
     return 1 if off else 0
 
 

@@ -58,6 +58,9 @@ std::string region_folder(const nlohmann::json& settings) {
 
 void check_compiled_kernels(const RunSpec& spec) {
   if (spec.kernels != Kernels::kCompiled) return;
+  if (spec.device.kind == DeviceKind::kAuto) {
+    refuse_compiled("--device", "auto", "cpu, cuda, cuda:N, virtual:CARD", "--device cpu");
+  }
   if (!has_backward(spec.profile_type)) {
     refuse_compiled("--profile-type", to_string(spec.profile_type), "forward-backward, training",
                     "--profile-type training");
