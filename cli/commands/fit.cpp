@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "bench/launch/compiled_regions.h"
 #include "bench/launch/ranks.h"
 #include "bench/process/cores.h"
 #include "bench/process/interrupt.h"
@@ -90,7 +89,6 @@ int fit(const Arguments& arguments) {
   options.virtual_host_memory_bytes = host_limit_of_a_rank(question).value_or(0);
   options.on_talk = log_line;
   check_alloc_confs({question.base}, options);
-  compile_regions({question.base}, options);
   FitProgress progress{.on_line = log_line, .on_status = {}};
   if (shows_status()) progress.on_status = log_status;
   FitFound found;

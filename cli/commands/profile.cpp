@@ -1,7 +1,6 @@
 // headroom profile: one cell, measured and explained.
 #include "bench/launch/alloc_confs.h"
 #include "bench/launch/cell.h"
-#include "bench/launch/compiled_regions.h"
 #include "bench/process/interrupt.h"
 #include "bench/sweep/sweep.h"
 #include "cli/commands/commands.h"
@@ -90,7 +89,6 @@ void check_before_the_run(const RunSpec& spec, const CellOptions& options) {
   check_checkpoint_places(spec);
   check_cell_program(options);
   check_alloc_confs({spec}, options);
-  compile_regions({spec}, options);
 }
 
 // Adds the key under which resuming finds the Record, and a note where --device was chosen.

@@ -68,6 +68,10 @@ int write_theory(Arguments arguments) {
   arguments.values.erase("output");  // cell_from() would read it as the snapshot
   arguments.values.try_emplace("profile-type", "training");
   const RunSpec spec = cell_from(arguments);
+  if (spec.kernels != Kernels::kEager) {
+    throw UsageError("--kernels", word_of(spec.kernels), "has no rows of theory yet; allowed: eager",
+                     "--kernels eager");
+  }
   const int64_t rank = rank_from(arguments, spec);
   print_tables(spec.mesh.ranks() > 1 ? rank_theory_report(spec, rank)
                                      : theory_report(spec, disk_rate_from(arguments, spec)),

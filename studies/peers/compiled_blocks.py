@@ -36,8 +36,10 @@ class Model:
         self.blocks = [[parameter(*shape) for shape in shapes] for _ in range(options.layers)]
         self.head = [parameter(d), parameter(options.vocab_size, d)]
         settings = {"attention": options.attention, "norm_eps": 1e-5}
-        self.run_block = torch.compile(self.autocast(partial(description.block, settings), options))
-        self.run_head = torch.compile(self.autocast(partial(description.head_loss, settings), options))
+        # Both run the code of autocast(); without dynamic=False the second shape makes it dynamic.
+        compiled = partial(torch.compile, dynamic=False)
+        self.run_block = compiled(self.autocast(partial(description.block, settings), options))
+        self.run_head = compiled(self.autocast(partial(description.head_loss, settings), options))
         self.shape = (options.batch_size, options.context_length)
 
     @staticmethod

@@ -17,6 +17,8 @@ std::string cache_folder() {
   return std::string(home == nullptr ? "/tmp" : home) + "/.cache/headroom/kernels";
 }
 
+bool is_budget(const RunSpec& spec) { return spec.checkpoint.kind == CheckpointKind::kBudget; }
+
 [[noreturn]] void refuse_compiled(const std::string& flag, const std::string& value,
                                   const std::string& allowed, const std::string& example) {
   throw UsageError(flag, value, "does not run with --kernels compiled; allowed there: " + allowed,
@@ -36,7 +38,7 @@ std::vector<nlohmann::json> region_settings(const RunSpec& spec) {
       {"param_dtype", word_of(spec.weights)},
       {"device", spec.device.kind == DeviceKind::kCpu ? "cpu" : "cuda"},
       {"card", is_virtual(spec) ? spec.device.card : kOwnCard},
-      {"budget", 1.0},
+      {"budget", is_budget(spec) ? static_cast<double>(spec.checkpoint.number) / 100 : 1.0},
       {"torch", HEADROOM_TORCH_VERSION},
       {"sources", HEADROOM_REGION_SOURCES},
   };
@@ -57,13 +59,23 @@ std::string region_folder(const nlohmann::json& settings) {
 }
 
 void check_compiled_kernels(const RunSpec& spec) {
-  if (spec.kernels != Kernels::kCompiled) return;
+  if (spec.kernels != Kernels::kCompiled) {
+    if (!is_budget(spec)) return;
+    throw UsageError(
+        "--recompute", to_string(spec.checkpoint),
+        "is a setting of the compiler; allowed: with --kernels compiled",
+        "--kernels compiled --device cpu --profile-type training --recompute budget:0.5");
+  }
   if (spec.device.kind == DeviceKind::kAuto) {
     refuse_compiled("--device", "auto", "cpu, cuda, cuda:N, virtual:CARD", "--device cpu");
   }
   if (!has_backward(spec.profile_type)) {
     refuse_compiled("--profile-type", to_string(spec.profile_type), "forward-backward, training",
                     "--profile-type training");
+  }
+  if (spec.checkpoint.kind == CheckpointKind::kSelective) {
+    refuse_compiled("--recompute", "selective", "none, full, every:K, blocks:P%, budget:B",
+                    "--recompute budget:0.5");
   }
   if (spec.precision == Precision::kFp8) {
     refuse_compiled("--precision", "fp8", "fp32, tf32, bf16, fp16", "--precision bf16");

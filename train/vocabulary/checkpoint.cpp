@@ -1,6 +1,7 @@
 #include "train/vocabulary/checkpoint.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "text/quantity.h"
 
@@ -9,6 +10,7 @@ namespace {
 
 constexpr std::string_view kEvery = "every:";
 constexpr std::string_view kBlocks = "blocks:";
+constexpr std::string_view kBudget = "budget:";
 constexpr const char* kAnyPercentage = "blocks:0% to blocks:100%";
 constexpr int64_t kMostBlocks = 100000;  // as --layers
 
@@ -36,6 +38,18 @@ int64_t percentage(const std::string& flag, std::string_view typed) {
     }
   }
   refuse(flag, typed, std::string("is no percentage; allowed: ") + kAnyPercentage, "blocks:50%");
+}
+
+int64_t hundredths(const std::string& flag, std::string_view typed) {
+  try {
+    const double budget = 100 * parse_number(flag, typed.substr(kBudget.size()), 0.0, 1);
+    if (const auto whole = static_cast<int64_t>(std::lround(budget));
+        std::abs(budget - static_cast<double>(whole)) < 1e-9) {
+      return whole;
+    }
+  } catch (const UsageError&) {  // reported below, with the whole text
+  }
+  refuse(flag, typed, "is no budget; allowed: budget:0 to budget:1, in hundredths", "budget:0.5");
 }
 
 // Percentage of `layers` blocks, rounded half up.
@@ -72,7 +86,9 @@ const EnumWords<CheckpointKind>& words_of(CheckpointKind) {
       {CheckpointKind::kFull, "full", "each block keeps its output only and is computed again"},
       {CheckpointKind::kEvery, "every:K",
        "K blocks keep one output and are computed again at once"},
-      {CheckpointKind::kBlocks, "blocks:P%", "as full, of P per cent of the blocks"}};
+      {CheckpointKind::kBlocks, "blocks:P%", "as full, of P per cent of the blocks"},
+      {CheckpointKind::kBudget, "budget:B",
+       "with --kernels compiled: of what it would keep, the compiler keeps a share B, 0 to 1"}};
   return kWords;
 }
 
@@ -85,6 +101,8 @@ std::string to_string(const Checkpoint& checkpoint) {
       return std::string(kEvery) + number;
     case CheckpointKind::kBlocks:
       return std::string(kBlocks) + number + "%";
+    case CheckpointKind::kBudget:
+      return std::string(kBudget) + shortest_text(static_cast<double>(checkpoint.number) / 100);
     default:
       return word_of(checkpoint.kind);
   }
@@ -93,6 +111,7 @@ std::string to_string(const Checkpoint& checkpoint) {
 Checkpoint parse_checkpoint(const std::string& flag, std::string_view typed) {
   if (typed.starts_with(kEvery)) return {CheckpointKind::kEvery, group_size(flag, typed)};
   if (typed.starts_with(kBlocks)) return {CheckpointKind::kBlocks, percentage(flag, typed)};
+  if (typed.starts_with(kBudget)) return {CheckpointKind::kBudget, hundredths(flag, typed)};
   return {parse_word<CheckpointKind>(flag, typed)};
 }
 
@@ -114,6 +133,7 @@ std::vector<BlockGroup> block_groups(const Checkpoint& checkpoint, int64_t layer
       return spread(share(checkpoint.number, layers), layers);
     case CheckpointKind::kNone:
     case CheckpointKind::kSelective:
+    case CheckpointKind::kBudget:
       break;
   }
   return {{0, layers, false}};

@@ -11,20 +11,20 @@
 
 namespace headroom {
 
-enum class CheckpointKind { kNone, kSelective, kFull, kEvery, kBlocks };
-const EnumWords<CheckpointKind>& words_of(CheckpointKind);  // "every:K", "blocks:P%"
+enum class CheckpointKind { kNone, kSelective, kFull, kEvery, kBlocks, kBudget };
+const EnumWords<CheckpointKind>& words_of(CheckpointKind);  // "every:K", "blocks:P%", "budget:B"
 std::string to_string(CheckpointKind kind);
 
-// The setting: a kind, and for two of them its number.
+// The setting: a kind, and for three of them its number.
 struct Checkpoint {
   CheckpointKind kind = CheckpointKind::kNone;
-  int64_t number = 0;  // K of every:K, P of blocks:P%
+  int64_t number = 0;  // K of every:K, P of blocks:P%, 100 B of budget:B
 
   bool operator==(const Checkpoint&) const = default;
 };
 std::string to_string(const Checkpoint& checkpoint);  // "none", "every:4", "blocks:50%"
 
-// Throws UsageError on any other text: an unknown word, every:0, blocks:101%.
+// Throws UsageError on any other text: an unknown word, every:0, blocks:101%, budget:2.
 Checkpoint parse_checkpoint(const std::string& flag, std::string_view typed);
 
 // Throws UsageError if a group is larger than the model.
