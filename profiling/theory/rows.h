@@ -15,12 +15,9 @@
 #include "profiling/theory/activations/blocks.h"
 #include "train/settings/memory_space.h"
 #include "train/settings/spec.h"
+#include "train/vocabulary/dtype.h"
 
 namespace headroom {
-
-enum class DType { kFp32, kBf16, kFp16, kFp8, kInt64, kInt32, kInt8, kUint8, kBool, kFp64 };
-int64_t element_size(DType dtype);   // bytes
-std::string to_string(DType dtype);  // "fp32"
 
 // Groups, in the order of theory_rows(). A row of kBlock is of each block that keeps it; every
 // other group is of the whole model.

@@ -11,8 +11,7 @@ namespace {
 class Codes final : public StorageForm {
  public:
   Codes(const Tensor& numbers, const Activations& activations)
-      : quantized_(quantize(numbers, activations.form, activations.block)),
-        type_(numbers.scalar_type()) {}
+      : quantized_(quantize(numbers, activations)), type_(numbers.scalar_type()) {}
 
   Tensor restore() override {
     Tensor numbers =

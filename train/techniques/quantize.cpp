@@ -8,8 +8,9 @@ namespace {
 
 using torch::Tensor;
 
-constexpr double kLargestInt8 = 127;
-constexpr double kLargestE4m3 = 448;
+at::ScalarType scalar_type(DType codes) {
+  return codes == DType::kInt8 ? torch::kInt8 : torch::kFloat8_e4m3fn;
+}
 
 // Several whole blocks, or the short one at the end.
 struct Part {
@@ -51,18 +52,17 @@ void encode(const Tensor& x, double largest_code, const Tensor& scale, const Ten
 
 }  // namespace
 
-Quantized quantize(const Tensor& numbers, ActivationForm form, int64_t block) {
-  TORCH_INTERNAL_ASSERT(form != ActivationForm::kExact && numbers.dim() == 1);
-  const bool int8 = form == ActivationForm::kInt8;
-  const double largest_code = int8 ? kLargestInt8 : kLargestE4m3;
-  const auto codes_type = int8 ? torch::kInt8 : torch::kFloat8_e4m3fn;
+Quantized quantize(const Tensor& numbers, const Activations& activations) {
+  TORCH_INTERNAL_ASSERT(activations.encoded() && numbers.dim() == 1);
+  const CodeType& code = *activations.codes();
+  const int64_t block = activations.block;
   const int64_t scales = headroom::scales_of(numbers.numel(), block);
   const Quantized result{
-      .codes = torch::empty({numbers.numel()}, numbers.options().dtype(codes_type)),
+      .codes = torch::empty({numbers.numel()}, numbers.options().dtype(scalar_type(code.type))),
       .scales = torch::empty({scales}, numbers.options().dtype(torch::kFloat32)),
       .block = block};
   for_each_part(numbers.numel(), block, [&](const Part& part) {
-    encode(part.rows(numbers), largest_code, scales_of(result, part), part.rows(result.codes));
+    encode(part.rows(numbers), code.largest, scales_of(result, part), part.rows(result.codes));
   });
   return result;
 }

@@ -30,8 +30,8 @@ struct Quantized {
   int64_t block = 0;
 };
 
-// Takes a contiguous vector in FP32, FP16 or BF16. `form` is not kExact.
-Quantized quantize(const torch::Tensor& numbers, ActivationForm form, int64_t block);
+// Takes a contiguous vector in FP32, FP16 or BF16. `activations` must be encoded().
+Quantized quantize(const torch::Tensor& numbers, const Activations& activations);
 
 // Overwrites a contiguous vector of as many numbers.
 void dequantize(const Quantized& quantized, const torch::Tensor& numbers);

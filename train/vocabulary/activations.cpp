@@ -1,5 +1,7 @@
 #include "train/vocabulary/activations.h"
 
+#include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "text/quantity.h"
@@ -12,6 +14,29 @@ constexpr const char* kFlag = "--activations";
 constexpr const char* kActivationsExample = "--activations int8:block=64,min=64KiB";
 constexpr int64_t kSmallestInt8Block = 8;  // with fewer, scales outweigh the savings
 constexpr int64_t kLargestBlock = 65536;
+
+// Every form once.
+struct FormEntry {
+  ActivationForm form;
+  const char* word;
+  const char* meaning;
+  const CodeType* codes = nullptr;
+  bool offloaded = false;
+};
+constexpr CodeType kInt8Codes = {.type = DType::kInt8, .largest = 127};
+constexpr CodeType kE4m3Codes = {.type = DType::kFp8, .largest = 448};
+constexpr FormEntry kForms[] = {
+    {ActivationForm::kExact, "exact", "as autograd saves it"},
+    {ActivationForm::kInt8, "int8", "64 numbers of 8 bits share one scale", &kInt8Codes},
+    {ActivationForm::kFp8, "fp8", "e4m3, 64 numbers share one scale", &kE4m3Codes},
+    {ActivationForm::kOffload, "offload", "in host memory, fetched one block ahead", nullptr, true},
+    {ActivationForm::kOffloadInt8, "offload-int8", "in host memory and in 8 bits", &kInt8Codes,
+     true}};
+
+const FormEntry& entry_of(ActivationForm form) {
+  return *std::find_if(std::begin(kForms), std::end(kForms),
+                       [&](const FormEntry& entry) { return entry.form == form; });
+}
 
 // A smaller copy is not worth its launch.
 int64_t usual_min_bytes(ActivationForm form) {
@@ -59,14 +84,17 @@ void read_option(Activations& activations, std::string_view text, std::string_vi
 }  // namespace
 
 const EnumWords<ActivationForm>& words_of(ActivationForm) {
-  static const EnumWords<ActivationForm> kWords = {
-      {ActivationForm::kExact, "exact", "as autograd saves it"},
-      {ActivationForm::kInt8, "int8", "64 numbers of 8 bits share one scale"},
-      {ActivationForm::kFp8, "fp8", "e4m3, 64 numbers share one scale"},
-      {ActivationForm::kOffload, "offload", "in host memory, fetched one block ahead"},
-      {ActivationForm::kOffloadInt8, "offload-int8", "in host memory and in 8 bits"}};
+  static const EnumWords<ActivationForm> kWords = [] {
+    EnumWords<ActivationForm> words;
+    for (const FormEntry& entry : kForms) words.push_back({entry.form, entry.word, entry.meaning});
+    return words;
+  }();
   return kWords;
 }
+
+bool Activations::offloaded() const { return entry_of(form).offloaded; }
+
+const CodeType* Activations::codes() const { return entry_of(form).codes; }
 
 Activations parse_activations(std::string_view text) {
   const size_t colon = text.find(':');

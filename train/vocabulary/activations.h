@@ -7,11 +7,18 @@
 #include <string_view>
 
 #include "text/enum_words.h"
+#include "train/vocabulary/dtype.h"
 
 namespace headroom {
 
 enum class ActivationForm { kExact, kInt8, kFp8, kOffload, kOffloadInt8 };
 const EnumWords<ActivationForm>& words_of(ActivationForm);
+
+// The 8-bit numbers of an encoded form.
+struct CodeType {
+  DType type;
+  double largest;  // the code of a block's largest magnitude
+};
 
 // --activations.
 struct Activations {
@@ -20,14 +27,9 @@ struct Activations {
   int64_t min_bytes = 64 * 1024;  // smaller storages stay unchanged; offload: 1 MiB
 
   bool exact() const { return form == ActivationForm::kExact; }
-  bool offloaded() const {
-    return form == ActivationForm::kOffload || form == ActivationForm::kOffloadInt8;
-  }
-  bool encoded() const { return !exact() && form != ActivationForm::kOffload; }
-  // The 8-bit form, if encoded().
-  ActivationForm codes() const {
-    return form == ActivationForm::kFp8 ? ActivationForm::kFp8 : ActivationForm::kInt8;
-  }
+  bool offloaded() const;
+  bool encoded() const { return codes() != nullptr; }
+  const CodeType* codes() const;  // null: the numbers stay as they are
   bool operator==(const Activations&) const = default;
 };
 

@@ -117,7 +117,7 @@ Row scales_row(const Row& row, const Activations& activations) {
 Row codes_row(const Row& row, const Activations& activations) {
   Row codes = row;
   codes.saved_as = row.dtype;
-  codes.dtype = activations.codes() == ActivationForm::kInt8 ? DType::kInt8 : DType::kFp8;
+  codes.dtype = activations.codes()->type;
   codes.bytes = codes.all_bytes();
   replace_all(codes.derivation, " * " + std::to_string(element_size(row.dtype)) + " B", " * 1 B");
   codes.condition = "8 bits instead of " + to_string(row.dtype);

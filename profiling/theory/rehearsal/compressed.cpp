@@ -78,9 +78,8 @@ QuantizedShape rehearse_quantize(const ShapeTensor& tensor, const Activations& a
   Run& run = *tensor.run;
   run.memory.place.operation = "quantize";
   const int64_t numbers = tensor.storage->bytes() / element_size(tensor.dtype);
-  const bool int8 = activations.codes() == ActivationForm::kInt8;
   QuantizedShape result;
-  result.codes = empty(run, {numbers}, int8 ? DType::kInt8 : DType::kFp8);
+  result.codes = empty(run, {numbers}, activations.codes()->type);
   result.scales = empty(run, {scales_of(numbers, activations.block)}, DType::kFp32);
   for_each_part(run, numbers, activations.block,
                 [&](const Part& part) { encode(part, tensor.dtype); });

@@ -105,7 +105,7 @@ TEST_F(CompressedActivationsTest, AViewComesBackWithItsShapeStridesOffsetAndNumb
   for (const ActivationForm form : kForms) {
     CompressedActivations packs(all_of(form));
     Tensor all = torch::empty({base.numel()}, base.options());
-    dequantize(quantize(base.view({-1}), form, 32), all);
+    dequantize(quantize(base.view({-1}), all_of(form)), all);
     std::vector<std::unique_ptr<PackedTensor>> packed;
     for (const Tensor& view : views) packed.push_back(packs.pack(view));
     for (size_t i = 0; i < views.size(); ++i) {

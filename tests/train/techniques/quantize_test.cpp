@@ -13,7 +13,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 Tensor round_trip(const Tensor& numbers, ActivationForm form, int64_t block) {
-  const Quantized quantized = quantize(numbers, form, block);
+  const Quantized quantized = quantize(numbers, {.form = form, .block = block});
   Tensor back = torch::full_like(numbers, kNan);
   dequantize(quantized, back);
   return back;
@@ -62,7 +62,7 @@ TEST_P(Quantize, ComesBackWithinTheStatedError) {
 
 TEST_P(Quantize, TakesOneByteANumberAndFourABlock) {
   const auto [form, type] = GetParam();
-  const Quantized quantized = quantize(torch::ones({1000}, type), form, 256);
+  const Quantized quantized = quantize(torch::ones({1000}, type), {.form = form, .block = 256});
   EXPECT_EQ(quantized.codes.nbytes(), 1000U);
   EXPECT_EQ(quantized.scales.nbytes(), 16U);
 }
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, Quantize,
 // 127 codes on either side; ties go to the even code.
 TEST(Quantize, Int8CodesAreTheNearest) {
   const Tensor numbers = torch::tensor({127.F, -127.F, 0.5F, 1.5F, 2.4F, -2.6F});
-  const Quantized quantized = quantize(numbers, ActivationForm::kInt8, 8);
+  const Quantized quantized = quantize(numbers, {.form = ActivationForm::kInt8, .block = 8});
   EXPECT_TRUE(torch::equal(quantized.codes,
                            torch::tensor({127, -127, 0, 2, 2, -3}, torch::dtype(torch::kInt8))));
   EXPECT_EQ(quantized.scales[0].item<float>(), 1);

@@ -68,7 +68,7 @@ class OffloadedActivations::Form final : public StorageForm {
     const Activations& setting = owner.activations_;
     std::vector<Tensor> vectors = {numbers};
     if (setting.encoded()) {
-      Quantized quantized = quantize(numbers, setting.codes(), setting.block);
+      Quantized quantized = quantize(numbers, setting);
       vectors = {std::move(quantized.codes), std::move(quantized.scales)};
     }
     type_ = numbers.scalar_type();
