@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "text/words.h"
+
 namespace headroom {
 
 const std::vector<ModelConfig>& named_configs() {
@@ -30,11 +32,25 @@ const ModelConfig* find_config(std::string_view name) {
   return it == configs.end() ? nullptr : &*it;
 }
 
+bool same_dimensions(const ModelConfig& a, const ModelConfig& b) {
+  return std::all_of(kDimensions.begin(), kDimensions.end(), [&](const Dimension& dimension) {
+    return a.*dimension.size == b.*dimension.size;
+  });
+}
+
+int64_t size_of_letter(char letter, const ModelConfig& config) {
+  if (letter == 'K') return config.head_dim();
+  for (const Dimension& dimension : kDimensions) {
+    if (dimension.letter == letter) return config.*dimension.size;
+  }
+  return 0;
+}
+
 namespace {
 
-void check_positive(std::string_view name, int64_t value) {
+void check_positive(const char* name, int64_t value) {
   if (value <= 0) {
-    throw std::invalid_argument("--" + std::string(name) + ": " + std::to_string(value) +
+    throw std::invalid_argument("--" + with_dashes(name) + ": " + std::to_string(value) +
                                 " is not a positive whole number");
   }
 }
@@ -42,12 +58,9 @@ void check_positive(std::string_view name, int64_t value) {
 }  // namespace
 
 void validate(const ModelConfig& config) {
-  check_positive("d-model", config.d_model);
-  check_positive("d-ff", config.d_ff);
-  check_positive("layers", config.layers);
-  check_positive("heads", config.heads);
-  check_positive("kv-heads", config.kv_heads);
-  check_positive("vocab-size", config.vocab_size);
+  for (const Dimension& dimension : kDimensions) {
+    check_positive(dimension.name, config.*dimension.size);
+  }
   check_positive("outputs", config.head_outputs());
   if (config.d_model % config.heads != 0) {
     throw std::invalid_argument("--heads: " + std::to_string(config.heads) +

@@ -1,6 +1,7 @@
 // The shape of a decoder-only transformer, as plain data. No torch here.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -27,6 +28,25 @@ struct ModelConfig {
   int64_t kv_dim() const { return head_dim() * kv_heads; }
   int64_t head_outputs() const { return outputs != 0 ? outputs : vocab_size; }
 };
+
+// Every dimension once, in the order of the flags.
+struct Dimension {
+  const char* name;   // JSON key; the flag has dashes
+  const char* label;  // in tables
+  char letter;        // as in model/layers.h
+  int64_t ModelConfig::*size;
+};
+inline constexpr auto kDimensions = std::to_array<Dimension>({
+    {"d_model", "d_model", 'D', &ModelConfig::d_model},
+    {"d_ff", "d_ff", 'F', &ModelConfig::d_ff},
+    {"layers", "layers", 'L', &ModelConfig::layers},
+    {"heads", "heads", 'H', &ModelConfig::heads},
+    {"kv_heads", "key/value heads", 'G', &ModelConfig::kv_heads},
+    {"vocab_size", "vocabulary", 'V', &ModelConfig::vocab_size},
+});
+bool same_dimensions(const ModelConfig& a, const ModelConfig& b);
+// 'D' -> d_model; 'K' -> of a head; 0 if the letter is no dimension's.
+int64_t size_of_letter(char letter, const ModelConfig& config);
 
 // Every named shape, in the tables' print order: the six sizes of the profiling assignment, then
 // the Llama shapes of the RLHF documents (with those documents' vocabulary of 128,000).

@@ -8,21 +8,10 @@ namespace {
 constexpr std::string_view kWeight = ".weight";
 constexpr std::string_view kLayers = "layers.";
 
-int64_t size_of_letter(char letter, const ParameterEntry& entry, const ModelConfig& config) {
-  switch (letter) {
-    case 'V':
-      return entry.section == ModelSection::kFinal ? config.head_outputs() : config.vocab_size;
-    case 'D':
-      return config.d_model;
-    case 'F':
-      return config.d_ff;
-    case 'G':
-      return config.kv_heads;
-    case 'K':
-      return config.head_dim();
-    default:
-      return 1;  // '*'
-  }
+int64_t size_in_entry(char letter, const ParameterEntry& entry, const ModelConfig& config) {
+  if (letter == '*') return 1;
+  if (letter == 'V' && entry.section == ModelSection::kFinal) return config.head_outputs();
+  return size_of_letter(letter, config);
 }
 
 std::string_view without_layer_and_ending(std::string_view name) {
@@ -54,7 +43,7 @@ std::vector<int64_t> parameter_sizes(const ParameterEntry& entry, const ModelCon
     if (letter == ' ') {
       sizes.push_back(1);
     } else {
-      sizes.back() *= size_of_letter(letter, entry, config);
+      sizes.back() *= size_in_entry(letter, entry, config);
     }
   }
   return sizes;

@@ -10,11 +10,6 @@
 namespace headroom {
 namespace {
 
-bool same_shape(const ModelConfig& a, const ModelConfig& b) {
-  return a.d_model == b.d_model && a.d_ff == b.d_ff && a.layers == b.layers && a.heads == b.heads &&
-         a.kv_heads == b.kv_heads && a.vocab_size == b.vocab_size;
-}
-
 int64_t kept_for_backward(const ModelConfig& shape, const RunSpec& run) {
   const BatchCost cost = batch_cost(shape, Head::kLanguage,
                                     {.sequences = run.batch_size,
@@ -56,7 +51,7 @@ std::vector<Record> comparable(const std::vector<Record>& records, const ModelCo
   std::vector<Record> kept;
   std::copy_if(records.begin(), records.end(), std::back_inserter(kept), [&](const Record& record) {
     return record.status == Status::kOk && record.spec.profile_type == Mode::kTraining &&
-           (shape == nullptr || same_shape(model_config(record.spec), *shape));
+           (shape == nullptr || same_dimensions(model_config(record.spec), *shape));
   });
   return kept;
 }

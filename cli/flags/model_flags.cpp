@@ -4,12 +4,6 @@
 #include "train/settings/spec.h"
 
 namespace headroom {
-namespace {
-
-constexpr const char* kDimensions[] = {"d_model", "d_ff",     "layers",
-                                       "heads",   "kv_heads", "vocab_size"};
-
-}  // namespace
 
 std::vector<Flag> model_flags(const std::string& what, const std::string& usual,
                               const std::string& group) {
@@ -19,8 +13,8 @@ std::vector<Flag> model_flags(const std::string& what, const std::string& usual,
        .help = what + ": " + join(model_size_names()) + " (default " + usual + ")",
        .group = group,
        .example = "--model-size " + usual}};
-  for (const char* name : kDimensions) {
-    const Field& field = *find_field(name);
+  for (const Dimension& dimension : kDimensions) {
+    const Field& field = *find_field(dimension.name);
     flags.push_back({.name = without_dashes(field.flag()),
                      .value = "N",
                      .help = field.help,
@@ -38,7 +32,7 @@ ModelConfig shape_from(const Arguments& arguments, const std::string& usual) {
     if (arguments.has(flag)) field.set(spec, arguments.get(flag));
   };
   set("model_size");
-  for (const char* name : kDimensions) set(name);
+  for (const Dimension& dimension : kDimensions) set(dimension.name);
   return model_config(spec);
 }
 

@@ -201,21 +201,17 @@ Extent BatchCost::block_kept(CheckpointKind checkpoint) const {
 }
 
 RunSpec run_spec(const ModelConfig& config, const BatchShape& shape) {
-  return {.model_size = "custom",
-          .d_model = config.d_model,
-          .d_ff = config.d_ff,
-          .layers = config.layers,
-          .heads = config.heads,
-          .kv_heads = config.kv_heads,
-          .vocab_size = config.vocab_size,
-          .context_length = shape.tokens,
-          .batch_size = shape.sequences,
-          .profile_type = Mode::kTraining,
-          .precision = shape.precision,
-          .weights = shape.weights,
-          .attention = shape.attention,
-          .optimizer_impl = OptimizerImpl::kFused,
-          .device = {.kind = DeviceKind::kCuda}};
+  RunSpec spec{.model_size = "custom",
+               .context_length = shape.tokens,
+               .batch_size = shape.sequences,
+               .profile_type = Mode::kTraining,
+               .precision = shape.precision,
+               .weights = shape.weights,
+               .attention = shape.attention,
+               .optimizer_impl = OptimizerImpl::kFused,
+               .device = {.kind = DeviceKind::kCuda}};
+  for (const auto& [given, size] : kDimensionSettings) spec.*given = config.*size;
+  return spec;
 }
 
 BatchCost batch_cost(const ModelConfig& config, Head head, const BatchShape& shape) {

@@ -18,11 +18,9 @@ using Settings = std::map<std::string, std::string>;
 
 void set_shape(Settings& settings, const ModelConfig& config) {
   settings["model_size"] = "custom";
-  const std::initializer_list<std::pair<const char*, int64_t>> dimensions = {
-      {"d_model", config.d_model},   {"d_ff", config.d_ff},
-      {"layers", config.layers},     {"heads", config.heads},
-      {"kv_heads", config.kv_heads}, {"vocab_size", config.vocab_size}};
-  for (const auto& [name, size] : dimensions) settings[name] = std::to_string(size);
+  for (const Dimension& dimension : kDimensions) {
+    settings[dimension.name] = std::to_string(config.*dimension.size);
+  }
 }
 
 // Frozen models are kept in low precision, independent of the trained ones.

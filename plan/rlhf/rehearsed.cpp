@@ -118,11 +118,6 @@ class StepWriter {
   int64_t left_ = 0;
 };
 
-bool same_size(const ModelConfig& a, const ModelConfig& b) {
-  return a.d_model == b.d_model && a.d_ff == b.d_ff && a.layers == b.layers && a.heads == b.heads &&
-         a.kv_heads == b.kv_heads && a.vocab_size == b.vocab_size;
-}
-
 // Includes all that differ: the first, the last and one between; a stage first fills its pipeline.
 int64_t passes_that_differ(const RlhfSpec& spec) {
   const int64_t most = 2 + (spec.setup.layout.ranks() > 1 ? spec.setup.layout.pp : 0);
@@ -161,7 +156,7 @@ class Ranks {
   void consider_all() {
     consider(models_.actor, "actor", kActorNames);
     // A critic of the actor's size needs less: it makes no logits.
-    if (models_.critic && !same_size(spec_.actor, *spec_.critic)) {
+    if (models_.critic && !same_dimensions(spec_.actor, *spec_.critic)) {
       consider(*models_.critic, "critic", kCriticNames);
     }
   }
@@ -221,7 +216,7 @@ std::string why_added_up(const RlhfSpec& spec) {
     return std::string("no run is like it: ") + error.what();
   }
   if (spec.setup.layout.ranks() == 1) return spec.generates() ? why_not_rehearsed(spec) : "";
-  const bool steps_alike = !spec.critic || same_size(spec.actor, *spec.critic);
+  const bool steps_alike = !spec.critic || same_dimensions(spec.actor, *spec.critic);
   return steps_alike || spec.setup.layout.tp == 1 ? "" : "on tp a critic of another size";
 }
 

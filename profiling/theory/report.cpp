@@ -49,20 +49,17 @@ std::string policy_in_words(const RunSpec& spec) {
 Table shape_table(const RunSpec& spec) {
   const ModelConfig shape = model_config(spec);
   Table table{.title = "Theory of " + row_name(spec), .columns = {{"quantity"}, {"value", true}}};
-  const auto add = [&](const char* name, const std::string& value) {
+  const auto add = [&](const std::string& name, const std::string& value) {
     table.rows.push_back({name, value});
   };
   const bool in_parts = passes(spec) > 1;
   if (in_parts) add("N micro-batches", grouped(passes(spec)));
   add(in_parts ? "B sequences of a micro-batch" : "B batch", grouped(sequences_of_a_pass(spec)));
   add("S, T context", grouped(spec.context_length));
-  add("D d_model", grouped(shape.d_model));
-  add("F d_ff", grouped(shape.d_ff));
-  add("L layers", grouped(shape.layers));
-  add("H heads", grouped(shape.heads));
-  add("G key/value heads", grouped(shape.kv_heads));
-  add("K head dimension", grouped(shape.head_dim()));
-  add("V vocabulary", grouped(shape.vocab_size));
+  for (const Dimension& dimension : kDimensions) {
+    add(std::string(1, dimension.letter) + " " + dimension.label, grouped(shape.*dimension.size));
+    if (dimension.letter == 'G') add("K head dimension", grouped(shape.head_dim()));
+  }
   add("parameters", grouped(parameter_count(shape)));
   table.notes = {"mode: " + in_words(spec.profile_type), "precision: " + precision_in_words(spec),
                  "attention: " + to_string(spec.attention), "policy: " + policy_in_words(spec),

@@ -91,22 +91,8 @@ int64_t RowBuilder::size(char letter) const {
     case 'S':
     case 'T':
       return spec_.context_length;
-    case 'D':
-      return config_.d_model;
-    case 'F':
-      return config_.d_ff;
-    case 'V':
-      return config_.vocab_size;
-    case 'H':
-      return config_.heads;
-    case 'G':
-      return config_.kv_heads;
-    case 'K':
-      return config_.head_dim();
     case 'R':
       return config_.head_dim() / 2;
-    case 'L':
-      return config_.layers;
     case 'I':
       return prompt_tokens(spec_);
     case 'J':
@@ -118,9 +104,11 @@ int64_t RowBuilder::size(char letter) const {
     case 'P':  // S, padded: the memory-efficient kernel writes whole tiles of 32 queries
       return (spec_.context_length + 31) / 32 * 32;
     default:
-      assert(false && "unknown shape letter");
-      return 0;
+      break;
   }
+  const int64_t size = size_of_letter(letter, config_);
+  assert(size > 0 && "unknown shape letter");
+  return size;
 }
 
 int64_t RowBuilder::token_size(std::string_view token) const {

@@ -37,12 +37,7 @@ std::map<std::string, std::string> model_of(const RunSpec& spec) {
   const ModelConfig config = model_config(spec);
   std::map<std::string, std::string> model = {{"optimizer", to_string(spec.optimizer)}};
   const auto say = [&](const char* name, int64_t value) { model[name] = std::to_string(value); };
-  say("d_model", config.d_model);
-  say("d_ff", config.d_ff);
-  say("layers", config.layers);
-  say("heads", config.heads);
-  say("kv_heads", config.kv_heads);
-  say("vocab_size", config.vocab_size);
+  for (const Dimension& dimension : kDimensions) say(dimension.name, config.*dimension.size);
   // Stored type, of the masters if any: BF16 moments go with BF16 weights.
   const bool all_bf16 =
       spec.weights == WeightType::kBf16 && spec.master_weights == MasterCopy::kNone;

@@ -37,14 +37,9 @@ ModelConfig model_config(const RunSpec& spec) {
     dimension = given;
     changed = true;
   };
-  put(config.d_model, spec.d_model);
-  put(config.d_ff, spec.d_ff);
-  put(config.layers, spec.layers);
   // A new head count means new key/value heads too, unless they are given.
   if (spec.heads != 0 && spec.kv_heads == 0) put(config.kv_heads, spec.heads);
-  put(config.heads, spec.heads);
-  put(config.kv_heads, spec.kv_heads);
-  put(config.vocab_size, spec.vocab_size);
+  for (const auto& [given, size] : kDimensionSettings) put(config.*size, spec.*given);
   if (changed) config.name = "custom";
   try {
     validate(config);

@@ -4,6 +4,7 @@
 // below; a new setting is one member and one row there.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -105,6 +106,21 @@ struct RunSpec {
   std::string save_checkpoint;    // directory for weights and states of the optimizer; "" = none
   int64_t save_every = 0;         // steps between checkpoints; 0 = after the last step only
 };
+
+// The setting of each dimension; 0 = the named size's.
+struct DimensionSetting {
+  int64_t RunSpec::*given;
+  int64_t ModelConfig::*size;
+};
+inline constexpr auto kDimensionSettings = std::to_array<DimensionSetting>({
+    {&RunSpec::d_model, &ModelConfig::d_model},
+    {&RunSpec::d_ff, &ModelConfig::d_ff},
+    {&RunSpec::layers, &ModelConfig::layers},
+    {&RunSpec::heads, &ModelConfig::heads},
+    {&RunSpec::kv_heads, &ModelConfig::kv_heads},
+    {&RunSpec::vocab_size, &ModelConfig::vocab_size},
+});
+static_assert(kDimensionSettings.size() == kDimensions.size());
 
 // Section of --help.
 enum class FieldGroup { kModel, kStep, kGeneration, kMeasurement };

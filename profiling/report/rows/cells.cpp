@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <map>
 #include <optional>
-#include <string_view>
-#include <utility>
 
 #include "text/words.h"
 
@@ -83,19 +80,19 @@ std::string device_name(const Record& record) {
 
 namespace {
 
-// The settings behind a model's shape.
-using ShapeSettings = std::pair<std::string, std::array<int64_t, 6>>;
+bool asks_for_same_shape(const RunSpec& a, const RunSpec& b) {
+  return a.model_size == b.model_size &&
+         std::all_of(kDimensionSettings.begin(), kDimensionSettings.end(),
+                     [&](const DimensionSetting& one) { return a.*one.given == b.*one.given; });
+}
 
 // model_config(), cached: a row needs it once for each dimension.
 const ModelConfig& last_model_config(const RunSpec& spec) {
-  thread_local std::optional<ShapeSettings> last;
-  thread_local ModelConfig config;
-  ShapeSettings asked{
-      spec.model_size,
-      {spec.d_model, spec.d_ff, spec.layers, spec.heads, spec.kv_heads, spec.vocab_size}};
-  if (asked == last) return config;
+  thread_local RunSpec last;
+  thread_local ModelConfig config = model_config(last);
+  if (asks_for_same_shape(spec, last)) return config;
   config = model_config(spec);
-  last = std::move(asked);
+  last = spec;
   return config;
 }
 
@@ -103,16 +100,13 @@ const ModelConfig& last_model_config(const RunSpec& spec) {
 
 std::string setting_text(const Record& record, const Field& field) {
   if (field.group != FieldGroup::kModel) return field.get(record.spec);
-  using Dimension = int64_t ModelConfig::*;
-  static const std::map<std::string_view, Dimension> kDimensions = {
-      {"d_model", &ModelConfig::d_model},   {"d_ff", &ModelConfig::d_ff},
-      {"layers", &ModelConfig::layers},     {"heads", &ModelConfig::heads},
-      {"kv_heads", &ModelConfig::kv_heads}, {"vocab_size", &ModelConfig::vocab_size}};
-  const auto dimension = kDimensions.find(field.name);
+  const auto* const dimension =
+      std::find_if(kDimensions.begin(), kDimensions.end(),
+                   [&](const Dimension& one) { return one.name == field.name; });
   if (dimension == kDimensions.end() && field.name != "model_size") return field.get(record.spec);
   try {
     const ModelConfig& shape = last_model_config(record.spec);
-    return dimension == kDimensions.end() ? shape.name : std::to_string(shape.*dimension->second);
+    return dimension == kDimensions.end() ? shape.name : std::to_string(shape.*dimension->size);
   } catch (const UsageError&) {  // the shape was refused
     return field.get(record.spec);
   }

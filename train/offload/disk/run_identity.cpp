@@ -5,13 +5,11 @@
 namespace headroom {
 namespace {
 
-// Always included; kIfChanged only if not the default.
+// Always included; the dimensions and kIfChanged only if not the default.
 constexpr const char* kSaid[] = {"model_size", "context_length", "batch_size",
                                  "precision",  "optimizer",      "seed"};
-constexpr const char* kIfChanged[] = {"d_model",      "d_ff",          "layers",  "heads",
-                                      "kv_heads",     "vocab_size",    "weights", "learning_rate",
-                                      "weight_decay", "max_grad_norm", "tokens",  "token_type",
-                                      "load_weights", "master_weights"};
+constexpr const char* kIfChanged[] = {"weights", "learning_rate", "weight_decay", "max_grad_norm",
+                                      "tokens",  "token_type",    "load_weights", "master_weights"};
 
 }  // namespace
 
@@ -24,6 +22,7 @@ std::string run_identity(const RunSpec& spec) {
     if (always || value != field.get(defaults)) parts.push_back(std::string(name) + "=" + value);
   };
   for (const char* name : kSaid) say(name, true);
+  for (const Dimension& dimension : kDimensions) say(dimension.name, false);
   for (const char* name : kIfChanged) say(name, false);
   return join(parts, " ");
 }

@@ -26,7 +26,7 @@ bool changes_nothing_without_training(const std::string& field) {
 
 void set_shape(RunSpec& spec, const std::string& size) {
   spec.model_size = size;
-  spec.d_model = spec.d_ff = spec.layers = spec.heads = spec.kv_heads = spec.vocab_size = 0;
+  for (const DimensionSetting& dimension : kDimensionSettings) spec.*dimension.given = 0;
 }
 
 }  // namespace
