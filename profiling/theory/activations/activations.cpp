@@ -1,43 +1,11 @@
-// Tensors saved for backward outside attention. Read beside model/layers.cpp and model/loss.cpp.
+// Tensors saved for backward outside attention and the feed-forward. Read beside model/layers.cpp
+// and model/loss.cpp.
+#include "profiling/theory/activations/feed_forward.h"
+#include "profiling/theory/activations/linear.h"
 #include "profiling/theory/row_builder.h"
 
 namespace headroom {
 namespace {
-
-// Note [Casts under autocast]
-// Rationale: a matrix product casts FP32 inputs, and its node keeps the casts. Autocast caches
-//   those of weights only: the FP32 output of a norm is cast once for each projection that reads
-//   it. On CUDA einsum is on autocast's list. On the CPU it is not: its products see views of the
-//   weights, and nothing is cached. Without a graph a cast dies with its product.
-// Approach: a norm's output is one storage in FP32, however many projections read it; in autocast
-//   it is one storage per projection. The cast weights have groups of their own (states.cpp).
-// Limits: low-precision inputs (the merged heads, the gated product) are not cast. einsum over a
-//   dimension of one element (d_ff 1) is no matrix product.
-void add_norm_output(RowBuilder& sheet, const std::string& name,
-                     const std::vector<std::string>& readers, const std::string& source) {
-  if (sheet.fp8() && readers.front() != "lm_head") {
-    return add_fp8_input(sheet, name, "D", readers);
-  }
-  std::vector<std::string> saved_by;
-  saved_by.reserve(readers.size());
-  for (const auto& reader : readers) saved_by.push_back("BmmBackward0.self of " + reader);
-  if (sheet.autocast()) {
-    sheet.add({.name = name + "_cast",
-               .shape = "B S D",
-               .dtype = sheet.compute(),
-               .source = "model/layers.cpp Linear::forward: einsum ...i,oi->...o, its input cast",
-               .saved_by = saved_by,
-               .condition = "the FP32 norm output is cast once per projection",
-               .storages = static_cast<int64_t>(readers.size())});
-  } else {
-    sheet.add({.name = name,
-               .shape = "B S D",
-               .dtype = sheet.weight(),
-               .source = source,
-               .saved_by = saved_by,
-               .condition = "one storage read by every projection behind the norm"});
-  }
-}
 
 // RMSNorm: x^2, mean, rsqrt, x * that, weight * that; FP32 in every precision.
 void add_norm(RowBuilder& sheet, const std::string& name) {
@@ -81,64 +49,6 @@ void add_input_of_norm(RowBuilder& sheet, const std::string& norm, const std::st
              .condition = "an FP32 copy of the BF16 residual stream"});
 }
 
-void add_weight(RowBuilder& sheet, const std::string& name, const std::string& shape) {
-  if (sheet.fp8() && name != "lm_head") {
-    return sheet.alias({.name = name + ".weight",
-                        .shape = shape,
-                        .source = "train/techniques/fp8_linear.cpp Fp8Product::forward",
-                        .saved_by = {"Fp8Product.weight"},
-                        .condition = "a parameter, cast again in backward"});
-  }
-  sheet.alias({.name = name + ".weight",
-               .shape = shape,
-               .dtype = sheet.compute(),
-               .source = "model/layers.cpp Linear::forward: einsum ...i,oi->...o",
-               .saved_by = {"BmmBackward0.mat2"},
-               .condition = sheet.casts_weights() ? "counted in the cast cache" : "a parameter"});
-}
-
-void add_feed_forward(RowBuilder& sheet) {
-  add_norm_output(sheet, "ln2.output", {"w1", "w3"},
-                  "model/layers.cpp RmsNorm::forward: weight * x");
-  const DType compute = sheet.compute();
-  const std::string source = "model/layers.cpp SwiGlu::forward: ";
-  sheet.add({.name = "w1_x",
-             .shape = "B S F",
-             .dtype = compute,
-             .source = source + "w1_(x)",
-             .saved_by = {"MulBackward0.self"},
-             .condition = "x of silu = x * sigmoid(x)"});
-  sheet.add({.name = "sigmoid",
-             .shape = "B S F",
-             .dtype = compute,
-             .source = source + "sigmoid",
-             .saved_by = {"SigmoidBackward0.result", "MulBackward0.other"},
-             .condition = "silu is written out"});
-  sheet.add({.name = "silu",
-             .shape = "B S F",
-             .dtype = compute,
-             .source = source + "x * sigmoid(x)",
-             .saved_by = {"MulBackward0.self"}});
-  sheet.add({.name = "w3_x",
-             .shape = "B S F",
-             .dtype = compute,
-             .source = source + "w3_(x)",
-             .saved_by = {"MulBackward0.other"}});
-  if (sheet.fp8()) {
-    add_fp8_input(sheet, "gate", "F", {"w2"});
-  } else {
-    sheet.add({.name = "gate",
-               .shape = "B S F",
-               .dtype = compute,
-               .source = source + "gate * w3_(x)",
-               .saved_by = {"BmmBackward0.self of w2"},
-               .condition = "input of w2"});
-  }
-  add_weight(sheet, "w1", "F D");
-  add_weight(sheet, "w3", "F D");
-  add_weight(sheet, "w2", "D F");
-}
-
 void add_block(RowBuilder& sheet) {
   sheet.begin(kBlock, Blocks::all(sheet.config().layers));
   add_input_of_norm(sheet, "ln1", "x", "the output of the block before (or of the embedding)");
@@ -160,7 +70,7 @@ void add_block(RowBuilder& sheet) {
     add_input_of_norm(sheet, "ln2", "attended", "");
   }
   add_norm(sheet, "ln2");
-  add_feed_forward(sheet);
+  add_feed_forward_rows(sheet);
   if (!keeps_stream(sheet)) return;
   sheet.add(
       {.name = "output",

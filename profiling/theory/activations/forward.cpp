@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "profiling/theory/activations/feed_forward.h"
 #include "profiling/theory/row_builder.h"
 
 namespace headroom {
@@ -85,43 +86,13 @@ void add_math_instant(RowBuilder& sheet) {
   sheet.add({.name = "zero", .shape = "", .source = source});
 }
 
-// gate * w3(x) in SwiGLU, or x * sigmoid(x) before it: three tensors of d_ff either way.
-void add_feed_forward_instant(RowBuilder& sheet) {
-  sheet.begin(kForwardFeedForward);
+// The block's locals while its feed-forward runs.
+void begin_feed_forward(RowBuilder& sheet, const char* group) {
+  sheet.begin(group);
   add_stream(sheet, "ln2");
-  sheet.add({.name = "attention",
-             .shape = "B S D",
-             .dtype = sheet.compute(),
-             .source = "model/transformer.cpp TransformerBlockImpl::forward"});
-  sheet.add({.name = "attended",
-             .shape = "B S D",
-             .dtype = sheet.weight(),
-             .source = "model/transformer.cpp TransformerBlockImpl::forward"});
-  for (const char* name : {"w1_x", "sigmoid", "silu"}) {
-    sheet.add({.name = name,
-               .shape = "B S F",
-               .dtype = sheet.compute(),
-               .source = "model/layers.cpp SwiGlu::forward"});
-  }
-}
-
-// w3(x) in SwiGLU in FP8: for few tokens the codes of the weight are largest.
-void add_fp8_instant(RowBuilder& sheet) {
-  sheet.begin(kForwardFp8);
-  add_stream(sheet, "ln2");
-  const auto add = [&](const char* name, const char* shape, DType dtype, const char* source) {
-    sheet.add({.name = name, .shape = shape, .dtype = dtype, .source = source});
-  };
-  const char* const block = "model/transformer.cpp TransformerBlockImpl::forward";
-  add("attention", "B S D", sheet.compute(), block);
-  add("attended", "B S D", sheet.weight(), block);
-  add("gate", "B S F", sheet.compute(), "model/layers.cpp SwiGlu::forward");
-  const char* const product = "train/techniques/fp8_linear.cpp fp8_linear";
-  add("x_codes", "B S D", DType::kFp8, product);
-  add("x_scale", "", DType::kFp32, product);
-  add("weight_codes", "F D", DType::kFp8, product);
-  add("weight_scale", "", DType::kFp32, product);
-  add("w3_x", "B S F", sheet.compute(), product);
+  const std::string source = "model/transformer.cpp TransformerBlockImpl::forward";
+  sheet.add({.name = "attention", .shape = "B S D", .dtype = sheet.compute(), .source = source});
+  sheet.add({.name = "attended", .shape = "B S D", .dtype = sheet.weight(), .source = source});
 }
 
 void add_head_instant(RowBuilder& sheet) {
@@ -148,8 +119,12 @@ std::vector<Row> forward_rows(const RunSpec& spec) {
   RowBuilder sheet(spec);
   if (spec.attention == Attention::kEager) add_softmax_instant(sheet);
   if (sheet.math_attention()) add_math_instant(sheet);
+  begin_feed_forward(sheet, kForwardFeedForward);
   add_feed_forward_instant(sheet);
-  if (sheet.fp8()) add_fp8_instant(sheet);
+  if (sheet.fp8()) {
+    begin_feed_forward(sheet, kForwardFp8);
+    add_fp8_feed_forward_instant(sheet);
+  }
   add_head_instant(sheet);
   return sheet.take();
 }

@@ -29,7 +29,7 @@ const char* why_kept(const RowBuilder& sheet, bool by_nodes) {
                   : "cast at first use, kept until the guard dies, without a graph too";
 }
 
-// See Note [Casts under autocast] in activations.cpp.
+// See Note [Casts under autocast] in linear.cpp.
 void add_casts(RowBuilder& sheet) {
   sheet.begin(kCastCache);
   const bool saves = builds_graph(sheet.spec().profile_type);
