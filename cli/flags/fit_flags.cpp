@@ -25,7 +25,7 @@ bool is_of_one_run(const Flag& flag) {
   static const std::vector<std::string> kNames = {
       "device",          "micro-batches",   "snapshot",     "save-weights",
       "stacks",          "max-entries",     "record-steps", "output",
-      "load-checkpoint", "save-checkpoint", "save-every"};
+      "load-checkpoint", "save-checkpoint", "save-every",   "kernels"};
   return is_one_of(flag.name, kNames);
 }
 

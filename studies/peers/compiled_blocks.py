@@ -77,8 +77,9 @@ def main():
     for _ in range(3):
         torch.cuda.reset_peak_memory_stats()
         model.step()
-    print(json.dumps({"peak_allocated_bytes": torch.cuda.max_memory_allocated(),
-                      "peak_reserved_bytes": torch.cuda.max_memory_reserved()}))
+    peaks = torch.cuda.memory_stats()
+    print(json.dumps({f"peak_{kind}_bytes": peaks[f"{kind}_bytes.all.peak"]
+                      for kind in ("allocated", "requested")}))
 
 
 if __name__ == "__main__":

@@ -78,6 +78,9 @@ REFUSED = {
     ("rlhf", "attention", "efficient"),
     # Packed sequences are of any number of tokens.
     ("ppo", "precision", "fp8"),
+    # Compiles for a minute; compiled_cache_test.py.
+    ("profile", "kernels", "compiled"),
+    ("sweep", "kernels", "compiled"),
     # Of one rank.
     ("theory", "reshard-after-forward", "never"),
 }

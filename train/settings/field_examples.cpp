@@ -21,6 +21,7 @@ constexpr auto kExamples = std::to_array<Example>({
     {"micro_batches", "--profile-type training --micro-batches 2"},
     {"master_weights", "--param-dtype bf16 --master-weights fp32"},
     {"rounding", "--param-dtype bf16 --rounding stochastic"},
+    {"kernels", "--profile-type training --device cpu --kernels compiled"},
     {"checkpoint", "--profile-type training --recompute full"},
     {"activations", "--profile-type training --activations int8"},
     {"param_offload", "--profile-type training --param-offload cpu --optimizer-offload cpu"},

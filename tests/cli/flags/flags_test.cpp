@@ -101,6 +101,9 @@ TEST(Flags, EveryFieldHasAFlagThatSetsIt) {
     if (field.group == FieldGroup::kGeneration) {
       words.insert(words.end(), {"--profile-type", "generate"});
     }
+    if (field.name == "kernels") {
+      words.insert(words.end(), {"--profile-type", "training", "--device", "cpu"});
+    }
     if (is_one_of(field.name, {"top_k", "top_p"}))
       words.insert(words.end(), {"--temperature", "1"});
     if (is_one_of(field.name, {"master_weights", "rounding"})) {

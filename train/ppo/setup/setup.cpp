@@ -94,6 +94,7 @@ bool is_of_iterations(const Field& field) {
                                                 "save_checkpoint",
                                                 "save_every",
                                                 "load_checkpoint",
+                                                "kernels",
                                                 "mesh",
                                                 "zero",
                                                 "reshard_after_forward",

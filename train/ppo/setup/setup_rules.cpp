@@ -118,11 +118,6 @@ void validate(const RunSpec& shared, const PpoSetup& setup) {
                      "is of steps of one model yet; allowed with an iteration of PPO: none",
                      "headroom profile --model-size small --profile-type training --mesh dp=2");
   }
-  if (shared.kernels != Kernels::kEager) {
-    throw UsageError("--kernels", word_of(shared.kernels),
-                     "runs steps of one model yet; allowed with an iteration of PPO: eager",
-                     "--kernels eager");
-  }
   check_size("--critic-size", setup.critic_size, /*may_be_none=*/false);
   check_size("--reward-size", setup.reward_size, /*may_be_none=*/true);
   check_groups(shared, setup);
