@@ -20,6 +20,8 @@ def run(rank: int, ranks: int, port: int) -> None:
     os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_WORLD_SIZE=str(ranks),
                       MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     sys.path[0] = os.path.dirname(sys.argv[0])
+    # One write for a line: with PYTHONUNBUFFERED print() makes two, and the ranks share a pipe.
+    sys.stdout.reconfigure(line_buffering=True, write_through=False)
     runpy.run_path(sys.argv[0], run_name="__main__")
 
 
