@@ -19,6 +19,7 @@
 #include "bench/google/whole_csv.h"
 #include "bench/google/without_debug_line.h"
 #include "bench/launch/compiled_regions.h"
+#include "bench/process/interrupt.h"
 #include "files/atomic_file.h"
 #include "files/same_file.h"
 #include "text/quantity.h"
@@ -103,11 +104,15 @@ int run(int argc, char** argv) {
   std::vector<RunSpec> specs;
   for (const StepCase& each : request.cases) specs.push_back(each.spec);
   check_disk_places(specs);
-  CellOptions options;
-  options.on_talk = [](const std::string& line) {
-    std::fprintf(stderr, "headroom_bench: %s\n", line.c_str());
-  };
-  compile_regions(specs, options);
+  {
+    const InterruptGuard guard;  // ^C ends the compiler here, elsewhere the program
+    CellOptions options;
+    options.on_talk = [](const std::string& line) {
+      std::fprintf(stderr, "headroom_bench: %s\n", line.c_str());
+    };
+    compile_regions(specs, options);
+    if (interrupted()) return kInterruptedExitCode;
+  }
 
   StepBenchmarks benchmarks(request);
   benchmarks.add_context();

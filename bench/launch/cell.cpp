@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "bench/launch/cell_process.h"
-#include "bench/launch/compiled_regions.h"
 #include "bench/launch/isolated_ranks.h"
 #include "bench/launch/ranks.h"
 #include "bench/process/program_folder.h"
@@ -179,7 +178,6 @@ std::string cell_program(const CellOptions& options) {
 }
 
 Record run_cell(const RunSpec& spec, const CellOptions& options) {
-  compile_regions({spec}, options);
   if (spec.mesh.ranks() == 1) return run_one(spec, options);
   if (is_launched_rank()) return run_launched_rank(spec, options);
   const bool together = options.ranks.kind == RankChoice::Kind::kAll;

@@ -1,7 +1,6 @@
 #include "bench/launch/compiled_regions.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,10 +14,12 @@
 #include <stdexcept>
 
 #include "bench/process/child_process.h"
+#include "bench/process/interrupt.h"
 #include "bench/process/program_folder.h"
 #include "files/atomic_file.h"
 #include "files/checksum.h"
 #include "files/directory.h"
+#include "files/lock.h"
 #include "train/kernels/region_settings.h"
 
 namespace headroom {
@@ -58,13 +59,14 @@ bool is_complete(const json& settings, const std::string& folder) {
   return true;
 }
 
-// Held until destroyed; the file stays.
+// Waits as long as another process compiles, or until this one is interrupted. Held until
+// destroyed; the file stays.
 class RegionLock {
  public:
   explicit RegionLock(const std::string& path)
       : descriptor_(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644)) {
     if (descriptor_ < 0) throw std::runtime_error(path + ": " + std::strerror(errno));
-    while (flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
+    while (lock_file(descriptor_) == EWOULDBLOCK && !interrupted()) {
     }
   }
   ~RegionLock() { close(descriptor_); }
@@ -102,7 +104,7 @@ void compile(const json& settings, const std::string& folder) {
     if (line.find("Error: ") != std::string::npos) reason = line;
   };
   const Outcome outcome = run_command(command);
-  if (outcome.interrupted) throw std::runtime_error("interrupted");
+  if (outcome.interrupted) return;
   if (!outcome.spawn_error.empty()) {
     throw std::runtime_error("--kernels compiled needs the Python of ./scripts/setup.sh, and " +
                              command.program + " does not start (" + outcome.spawn_error +
@@ -119,7 +121,7 @@ void compile_once(const json& settings, const CellOptions& options) {
   if (is_complete(settings, folder)) return;
   make_directories(folder_above(folder));
   const RegionLock lock(folder + ".lock");
-  if (is_complete(settings, folder)) return;  // by the process that held the lock
+  if (interrupted() || is_complete(settings, folder)) return;  // the lock's last holder compiled it
   if (options.on_talk) {
     options.on_talk("compiling " + settings.at("region").get<std::string>() +
                     " for this shape, once (20 to 60 s)");
@@ -127,6 +129,7 @@ void compile_once(const json& settings, const CellOptions& options) {
   const std::string unfinished = folder + ".unfinished";
   make_directories(unfinished);
   compile(settings, unfinished);
+  if (interrupted()) return;
   write_file_atomically(in_directory(unfinished, kList),
                         list_of(settings, unfinished).dump(1) + "\n");
   remove_directory(folder);
@@ -142,7 +145,7 @@ void compile_regions(const std::vector<RunSpec>& specs, const CellOptions& optio
   for (const RunSpec& spec : specs) {
     if (spec.kernels != Kernels::kCompiled) continue;
     for (const json& settings : region_settings(spec)) {
-      if (done.insert(settings.dump()).second) compile_once(settings, options);
+      if (!interrupted() && done.insert(settings.dump()).second) compile_once(settings, options);
     }
   }
 }

@@ -19,8 +19,8 @@
 namespace headroom {
 
 // Compiles what these runs need and the cache lacks, each region once. options.on_talk gets a line
-// for each. Throws std::runtime_error, with the command that repairs it, where there is no Python
-// or the compiler fails.
+// for each. Returns early once interrupted(). Throws std::runtime_error, with the command that
+// repairs it, where there is no Python or the compiler fails.
 void compile_regions(const std::vector<RunSpec>& specs, const CellOptions& options);
 
 }  // namespace headroom

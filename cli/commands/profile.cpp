@@ -1,6 +1,7 @@
 // headroom profile: one cell, measured and explained.
 #include "bench/launch/alloc_confs.h"
 #include "bench/launch/cell.h"
+#include "bench/launch/compiled_regions.h"
 #include "bench/process/interrupt.h"
 #include "bench/sweep/sweep.h"
 #include "cli/commands/commands.h"
@@ -121,7 +122,8 @@ int profile_cell(const Arguments& arguments) {
   std::vector<Table> settings;
   {
     const InterruptGuard guard;  // ^C ends the cell here, elsewhere the program
-    record = run_cell(spec, options);
+    compile_regions({spec}, options);
+    if (!interrupted()) record = run_cell(spec, options);
     const bool tries =
         options.watches && is_virtual(spec) && record.peak && !is_record_format(format);
     if (tries && !interrupted()) settings.push_back(tried_settings(record, options));
