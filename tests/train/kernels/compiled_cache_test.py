@@ -17,10 +17,10 @@ from pathlib import Path
 HEADROOM = Path(sys.argv[1]).resolve()
 STUB_CELL = Path(sys.argv[2]).resolve()
 
-# Called as the Python is: SCRIPT FOLDER < SETTINGS. Counts its calls, waits where it is told to.
+# Called as the Python is: SCRIPT FOLDER < SETTINGS. Lists its processes, waits where it is told to.
 COMPILER = """#!/bin/bash
 folder=${@: -1}
-echo "$folder" >> "$CALLS"
+echo "$$" >> "$CALLS"
 if [[ -e "$WAIT_FOR" ]]; then read -r _ < "$WAIT_FOR"; fi
 for file in forward.so backward.so region.json; do echo "$RANDOM" > "$folder/$file"; done
 """
@@ -104,6 +104,7 @@ class Cache(unittest.TestCase):
         self.wait_for_a_call()
         process.send_signal(signal.SIGKILL)
         process.communicate()
+        os.kill(int(self.calls.read_text(encoding="utf-8")), signal.SIGKILL)  # it outlives its parent
         self.gate.unlink()
         self.assertFalse([path for path in self.regions() if (path / "files.json").exists()])
         self.run_to_end()

@@ -78,6 +78,13 @@ class Compiled(unittest.TestCase):
         for attention in ("eager", "sdpa"):
             self.compare(1e-5, "--attention", attention, "--kv-heads", "2")
 
+    def test_a_budget_keeps_less_and_changes_no_loss(self):
+        usual, none = (self.record("compiled", "--device", "cpu", "--attention", "sdpa", "--recompute", form)
+                       for form in ("none", "budget:0"))
+        self.assertLess(none["peak_allocated_bytes"], usual["peak_allocated_bytes"])
+        for a, b in zip(usual["losses"], none["losses"], strict=True):
+            self.assertLess(abs(a - b), 1e-5 * a)
+
     def test_on_a_virtual_card_it_needs_no_more_than_eager(self):
         for precision in ("fp32", "bf16"):
             peaks = {kernels: self.record(kernels, "--device", "virtual:h100-80gb", "--attention", "sdpa",
