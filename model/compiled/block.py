@@ -1,7 +1,7 @@
 """A block and the head with its loss as torch's compiler reads them: the arithmetic of model/*.cpp.
 
 Parameters are passed in the order of BLOCK and HEAD, tables as (S, R). Shape suffixes: model/layers.h.
-compiled_block_test.py holds values and gradients equal to those of the C++ modules in FP64.
+The test compiled_block holds values and gradients equal to those of the C++ modules in FP64.
 """
 
 import math

@@ -44,8 +44,9 @@ def shapes_of(settings):
     """Shapes of a region's inputs by name, and the names that are no FP tensors with a gradient."""
     b, s, d = (settings[name] for name in ("batch", "context", "d_model"))
     if settings["region"] == "head_loss":
-        shapes = {"x": (b, s, d), "ln_final.weight": (d,),
-                  "lm_head.weight": (settings["vocabulary"], d), "targets": (b, s)}
+        weights = ((d,), (settings["vocabulary"], d))
+        shapes = {"x": (b, s, d), **dict(zip(description.HEAD, weights, strict=True)),
+                  "targets": (b, s)}
         return shapes, ("targets",)
     head = d // settings["heads"]
     kv, f = head * settings["kv_heads"], settings["d_ff"]
@@ -79,7 +80,7 @@ def viewed(node):
 def without_inputs(forward):
     """Drops from forward's outputs the views of its inputs; returns where backward finds each."""
     placeholders = list(forward.graph.find_nodes(op="placeholder"))
-    [output] = forward.graph.find_nodes(op="output")
+    output = forward.graph.output_node()
     result, *saved = output.args[0]
     kept, places = [result], []
     for node in saved:
@@ -120,7 +121,7 @@ def compile_part(graph, inputs, library, is_backward):
     Outputs that the caller sees (a result, a gradient) have the strides of the graph; what is saved
     for backward has those that suit the kernels.
     """
-    [output] = graph.graph.find_nodes(op="output")
+    output = graph.graph.output_node()
     output.meta["user_visible_output_idxs"] = list(range(len(output.args[0]))) if is_backward else [0]
     lasting = range(count_tangents(graph) if is_backward else 0)
     with (reported_strides() as strides, V.set_aot_compilation(True),

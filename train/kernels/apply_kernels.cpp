@@ -1,5 +1,6 @@
 #include "train/kernels/apply_kernels.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -13,7 +14,14 @@ namespace {
 using torch::Tensor;
 using Region = std::shared_ptr<const CompiledRegion>;
 
-// A region's inputs by name; those that each call brings stay undefined.
+size_t place_of(const std::string& name, const CompiledRegion& region) {
+  const std::vector<std::string>& names = region.inputs();
+  const auto found = std::find(names.begin(), names.end(), name);
+  TORCH_CHECK(found != names.end(), "a compiled region has no input ", name);
+  return static_cast<size_t>(found - names.begin());
+}
+
+// The parameters and tables of a region, at their places. Each call fills in the others.
 std::vector<Tensor> inputs_of(const CompiledRegion& region, const torch::nn::Module& module,
                               const std::vector<Tensor>& tables) {
   const auto parameters = module.named_parameters();
@@ -30,22 +38,22 @@ std::vector<Tensor> inputs_of(const CompiledRegion& region, const torch::nn::Mod
 
 BlockRunner compiled_blocks(const Region& region, const Transformer& model) {
   const auto inputs = std::make_shared<std::map<int64_t, std::vector<Tensor>>>();
-  return
-      [=, tables = model->tables()](int64_t index, TransformerBlock& block, const Tensor& x_BSD) {
-        std::vector<Tensor>& known = (*inputs)[index];
-        if (known.empty()) known = inputs_of(*region, *block, tables);
-        std::vector<Tensor> now = known;
-        now.front() = x_BSD;
-        return region->run(std::move(now));
-      };
+  return [=, x = place_of("x", *region), tables = model->tables()](
+             int64_t index, TransformerBlock& block, const Tensor& x_BSD) {
+    std::vector<Tensor>& known = (*inputs)[index];
+    if (known.empty()) known = inputs_of(*region, *block, tables);
+    std::vector<Tensor> now = known;
+    now[x] = x_BSD;
+    return region->run(std::move(now));
+  };
 }
 
 LossOfBatch compiled_head(const Region& region, const Transformer& model) {
-  return [region, known = inputs_of(*region, *model, {})](const Tensor& x_BSD,
-                                                          const Tensor& targets_BS) {
+  return [region, known = inputs_of(*region, *model, {}), x = place_of("x", *region),
+          targets = place_of("targets", *region)](const Tensor& x_BSD, const Tensor& targets_BS) {
     std::vector<Tensor> now = known;
-    now.front() = x_BSD;
-    now.back() = targets_BS;
+    now[x] = x_BSD;
+    now[targets] = targets_BS;
     return region->run(std::move(now));
   };
 }

@@ -27,7 +27,7 @@ using Sizes = std::vector<int64_t>;
 // Where backward finds a tensor: an output of forward, or a view of an input.
 struct SavedPlace {
   bool is_input = false;
-  bool is_differentiable = false;  // of an output: techniques of saved tensors may change its form
+  bool is_differentiable = false;  // an output that techniques of saved tensors may transform
   size_t index = 0;
   Sizes shape, strides;
   int64_t offset = 0;
@@ -67,8 +67,8 @@ std::vector<SavedPlace> places_of(const nlohmann::json& saved) {
   return places;
 }
 
-// A library's kernels are called as they are: autograd and autocast have had their part.
-// They take tensors to be contiguous and to begin at whole 16 bytes, as torch.compile sees to.
+// Runs a library below autograd and autocast, which its graph contains already. The kernels need
+// contiguous tensors that begin at multiples of 16 bytes; torch.compile copies others too.
 variable_list call(Runner& part, variable_list&& inputs) {
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
@@ -110,7 +110,8 @@ class RegionBackward final : public torch::autograd::Node {
                     "a compiled region returned ", output.sizes(), " with strides ",
                     output.strides(), ", and its backward takes ", place.shape, " with strides ",
                     place.strides);
-        // As of this graph, so that techniques of saved tensors do not take it for a parameter.
+        // The output gets a node of the graph, because a tensor without one counts as a parameter
+        // for the techniques of saved tensors.
         if (place.is_differentiable) {
           torch::autograd::impl::set_gradient_edge(output, {getptr(), 0});
         }
@@ -142,7 +143,8 @@ class RegionBackward final : public torch::autograd::Node {
   std::string name() const override { return "RegionBackward"; }
 
  private:
-  // What is saved, for the backward library alone: it frees each tensor after its last use.
+  // Unpacks the saved tensors and drops them here, so that the backward library frees each one
+  // after its last use.
   variable_list unpacked() {
     TORCH_CHECK(!inputs_.empty(), "a compiled region keeps its tensors for one backward");
     variable_list of_inputs(inputs_.size());

@@ -13,7 +13,8 @@ namespace headroom {
 // The "card" of a region that is not compiled for a virtual card.
 inline constexpr const char* kOwnCard = "this machine's";
 
-// Of a block, and of the head with its loss: everything that the libraries depend on.
+// The settings on which the libraries depend: those of a block, then those of the head with its
+// loss.
 std::vector<nlohmann::json> region_settings(const RunSpec& spec);
 
 // The folder of a region's libraries, whether it exists or not.

@@ -8,8 +8,8 @@ namespace headroom {
 
 void apply_checkpoint(const BuildRequest& request, Step& step) {
   const Checkpoint& setting = request.spec.checkpoint;
-  if (setting.kind == CheckpointKind::kNone) return;
-  if (setting.kind == CheckpointKind::kBudget) return;  // the compiled regions recompute
+  // With a budget the compiled regions recompute.
+  if (setting.kind == CheckpointKind::kNone || setting.kind == CheckpointKind::kBudget) return;
   const std::string flag = "--recompute " + to_string(setting);
   if (!builds_graph(request.spec.profile_type)) {
     request.note({flag + " changes nothing: a forward without gradients keeps nothing"});

@@ -88,7 +88,7 @@ const EnumWords<CheckpointKind>& words_of(CheckpointKind) {
        "K blocks keep one output and are computed again at once"},
       {CheckpointKind::kBlocks, "blocks:P%", "as full, of P per cent of the blocks"},
       {CheckpointKind::kBudget, "budget:B",
-       "with --kernels compiled: of what it would keep, the compiler keeps a share B, 0 to 1"}};
+       "with --kernels compiled, the compiler keeps a share B (0 to 1) of its usual activations"}};
   return kWords;
 }
 
