@@ -7,6 +7,7 @@
 #include "train/build_request.h"
 #include "train/generate/generate.h"
 #include "train/kernels/apply_kernels.h"
+#include "train/kernels/step_graph.h"
 #include "train/offload/apply_offload.h"
 #include "train/parallel/apply_mesh.h"
 #include "train/precision.h"
@@ -103,6 +104,7 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
   apply_replicas(request, sink, *step);
   apply_tensor_parallel(request, *step);
   apply_pipeline(std::move(pipeline), *step);
+  apply_step_graph(request, *step);
   return step;
 }
 

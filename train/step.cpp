@@ -1,6 +1,7 @@
 #include "train/step.h"
 
 #include "model/loss.h"
+#include "train/kernels/step_graph.h"
 #include "train/precision.h"
 
 namespace headroom {
@@ -31,7 +32,7 @@ void Step::listen(ScopeListener* scopes, MemoryTags* tags) {
   tag_workspaces(tags_);
 }
 
-Tensor Step::run(const Batch& batch) { return run(split(batch, micro_batches, loss, loss_of)); }
+Tensor Step::run(const Batch& batch) { return graph ? graph->run(batch) : run_operations(batch); }
 
 Tensor Step::run(const std::vector<MicroBatch>& parts) {
   check(parts, mode_, *update);

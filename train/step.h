@@ -19,6 +19,8 @@
 
 namespace headroom {
 
+class StepGraph;
+
 class Step {
  public:
   Step(Transformer model, Mode mode, Precision precision, torch::Device device);
@@ -27,6 +29,10 @@ class Step {
   // without a loss. It is FP32 except with BF16 weights and with autocast on the CPU, whose lists
   // leave it in low precision. Does not wait for the device. The gradients stay until the next run.
   torch::Tensor run(const Batch& batch);
+  // Runs it operation by operation, also if there is a graph.
+  torch::Tensor run_operations(const Batch& batch) {
+    return run(split(batch, micro_batches, loss, loss_of));
+  }
   // For micro-batches with their own losses; adds the losses up.
   torch::Tensor run(const std::vector<MicroBatch>& parts);
 
@@ -55,6 +61,7 @@ class Step {
   StepHooks hooks;                                           // moments of a step
   ParameterLayout layout;                                    // placement of the parameters
   std::shared_ptr<CopyQueue> copies;  // over the host link; null: nothing is offloaded
+  std::shared_ptr<StepGraph> graph;   // the whole step, captured
   int64_t micro_batches = 1;          // parts of a batch
 
   Transformer& model() { return model_; }

@@ -27,6 +27,7 @@
 #include "profiling/theory/activations/attention_kernel.h"
 #include "profiling/theory/rows.h"
 #include "train/data/weights.h"
+#include "train/kernels/step_graph.h"
 #include "train/listeners/listening.h"
 #include "train/optim/optimizer.h"
 #include "train/resume/own_tensors.h"
@@ -148,7 +149,7 @@ void predict(RunSpec spec, torch::Device device, Record& record) {
   spec.device = settled(spec.device, device);
   if (!attention_refusal(spec).empty()) return refuse_attention(spec);
   if (spec.mesh.ranks() > 1) return predict_rank(spec, record);
-  if (spec.kernels == Kernels::kEager) record.predicted = predicted(spec);
+  if (spec.kernels == Kernels::kEager && !spec.step_graph) record.predicted = predicted(spec);
 }
 
 // The last action of a run: every figure is in the Record by now. A failed file does not prevent
@@ -220,6 +221,7 @@ void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   if (spec.record_steps > 0) snapshot = record_steps(bench, record);
   if (record.generation)
     record.generation->graph_pool_bytes = bench.step->schedule->graph_pool_bytes();
+  if (bench.step->graph) record.graph_pool_bytes = bench.step->graph->pool_bytes();
   record.peak_phase = fullest_phase(record, &MemoryBytes::allocated);
   note_skipped_steps(*bench.step, record);
   note_onednn(record);

@@ -23,9 +23,9 @@ constexpr int64_t kLargest = 1 << 24;  // the limit of the settings themselves
 // Flags that a search sets itself, or that write files of one run.
 bool is_of_one_run(const Flag& flag) {
   static const std::vector<std::string> kNames = {
-      "device",          "micro-batches",   "snapshot",     "save-weights",
-      "stacks",          "max-entries",     "record-steps", "output",
-      "load-checkpoint", "save-checkpoint", "save-every",   "kernels"};
+      "device",      "micro-batches", "snapshot",  "save-weights",    "stacks",
+      "max-entries", "record-steps",  "output",    "load-checkpoint", "save-checkpoint",
+      "save-every",  "kernels",       "step-graph"};
   return is_one_of(flag.name, kNames);
 }
 

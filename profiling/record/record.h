@@ -134,6 +134,7 @@ struct Record {
   std::optional<int64_t> residual_bytes_per_block;    // saved for backward by one middle block
   std::optional<int64_t> residual_tensors_per_block;  // number of their storages
   HeapList<BlockResidual> residual_blocks;            // of all blocks, if they differ
+  int64_t graph_pool_bytes = 0;        // --step-graph: card memory of the graph's private pool
   std::optional<int64_t> saved_bytes;  // saved for backward by the whole model, with the logits
 
   Named<int64_t> host_traffic;  // bytes of one step: "to_host", "to_card", "from_disk", "to_disk"

@@ -162,6 +162,7 @@ inline constexpr auto kFields<Record> = std::tuple{
     field("residual_tensors_per_block", &Record::residual_tensors_per_block),
     field("residual_blocks", &Record::residual_blocks, When::kAlways, Keep::kWhole),
     field("ranks", &Record::ranks, When::kNotEmpty, Keep::kWhole),
+    field("graph_pool_bytes", &Record::graph_pool_bytes, When::kNotEmpty),
     field("saved_bytes", &Record::saved_bytes),
     field("host_traffic_bytes", &Record::host_traffic, When::kNotEmpty, Keep::kFigures),
     field("recomputed_bytes", &Record::recomputed_bytes, When::kNotEmpty),

@@ -181,6 +181,12 @@ Table category_table(const Record& record) {
                             ? "The sum is the allocated peak of the recorded step, to the byte."
                             : "MISMATCH: the recorded step peaked at " + std::to_string(peak) +
                                   " bytes, the categories sum to " + std::to_string(sum) + ".");
+  if (record.graph_pool_bytes > 0) {
+    table.notes.push_back("The CUDA graph of the step reserves " +
+                          format_bytes(record.graph_pool_bytes) +
+                          " for its private pool. Of them the gradients and the loss are live "
+                          "between steps; activations and temporaries lie in the rest.");
+  }
   if (record.peak && record.peak->allocated != peak) {
     table.notes.push_back("The measured steps peaked " +
                           signed_bytes(record.peak->allocated - peak) + " from the recorded step.");

@@ -32,7 +32,14 @@ from report_file import append, compare_into, print_again, say
 PEERS = Path(__file__).parent
 ROOT = PEERS.parent.parent
 VOCAB_SIZE = 10000
-PEER_NAMES = ("eager_reference", "sdpa_fused", "compiled")
+# What follows the interpreter. compiled_graphs: torch.compile with CUDA graphs, only on a card.
+PEER_PROGRAMS = {
+    "eager_reference": ("eager_reference.py",),
+    "sdpa_fused": ("sdpa_fused.py",),
+    "compiled": ("compiled.py",),
+    "compiled_graphs": ("compiled.py", "--compile-mode", "reduce-overhead"),
+}
+PEER_NAMES = tuple(PEER_PROGRAMS)
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,11 @@ def make_parser() -> OneLineParser:
     add("--sizes", default="small", help="comma-separated model sizes")
     add("--contexts", default="128", help="comma-separated context lengths")
     add("--precision", default="fp32", help="comma-separated: fp32, tf32, bf16")
-    add("--peers", default=",".join(PEER_NAMES), help="comma-separated")
+    add(
+        "--peers",
+        default="eager_reference,sdpa_fused,compiled",
+        help=f"comma-separated: {', '.join(PEER_NAMES)}",
+    )
     add(
         "--variant", action="append", default=[], metavar="NAME=FLAGS", help="headroom, other flags"
     )
@@ -93,7 +104,9 @@ def make_arms(options: argparse.Namespace, peers: list[str]) -> list[Arm]:
     for text in options.variant:
         name, _, flags = text.partition("=")
         arms.append(Arm(f"headroom_{name}", ours + shlex.split(flags)))
-    arms += [Arm(name, [sys.executable, str(PEERS / f"{name}.py")]) for name in peers]
+    for name in peers:
+        script, *flags = PEER_PROGRAMS[name]
+        arms.append(Arm(name, [sys.executable, str(PEERS / script), *flags]))
     return arms + [Arm("headroom_again", ours)]
 
 

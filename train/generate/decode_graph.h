@@ -20,10 +20,7 @@
 #include "model/torch.h"
 #include "model/transformer.h"
 #include "train/generate/pass_forward.h"
-
-namespace at::cuda {
-struct CUDAGraph;
-}
+#include "train/kernels/captured_graph.h"
 
 namespace headroom {
 
@@ -37,8 +34,7 @@ class DecodeGraph {
   // (B) tokens -> (B, V) logits; the next call overwrites them.
   Tensor run(std::vector<SequenceSpan> spans, const Tensor& tokens_B);
 
-  // Card memory of the private pool.
-  int64_t pool_bytes() const;
+  int64_t pool_bytes() const { return graph_ == nullptr ? 0 : graph_->pool_bytes(); }
 
  private:
   void capture();
@@ -46,7 +42,7 @@ class DecodeGraph {
   Transformer model_;
   PassForward forward_;
   KvCache& cache_;
-  std::unique_ptr<at::cuda::CUDAGraph> graph_;
+  std::unique_ptr<CapturedGraph> graph_;
   BatchLayout pass_;
   Tensor tokens_1B_, logits_BV_;
 };

@@ -55,6 +55,8 @@ void Adamw::make_state(int64_t updates) {
     steps_.push_back(torch::zeros({}, parameter.options().dtype(torch::kFloat32)));
     if (updates > 0) steps_.back().fill_(updates);
   }
+  if (options_.is_captured)
+    learning_rate_ = torch::full_like(steps_.front(), options_.learning_rate);
 }
 
 void Adamw::update() {
@@ -115,6 +117,12 @@ void Adamw::update_fused() {
   const double eps =
       options_.eps / std::sqrt(1 - std::pow(options_.beta2, static_cast<double>(updates())));
   at::_foreach_add_(steps_, 1);
+  if (options_.is_captured) {
+    at::_fused_adamw_(parameters_, gradients, m_, v_, /*max_exp_avg_sqs=*/{}, steps_,
+                      learning_rate_, options_.beta1, options_.beta2, options_.weight_decay,
+                      options_.eps, /*amsgrad=*/false, /*maximize=*/false);
+    return;
+  }
   at::_fused_adamw_(parameters_, gradients, m_, v_, /*max_exp_avg_sqs=*/{}, steps_,
                     options_.learning_rate, options_.beta1, options_.beta2, options_.weight_decay,
                     eps, /*amsgrad=*/false, /*maximize=*/false);

@@ -18,6 +18,9 @@ struct AdamwOptions {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.01;
+  // Fused only: every number that changes between updates comes from a tensor, for a CUDA graph.
+  // The kernel then adds eps after the bias correction, as torch.optim.AdamW does.
+  bool is_captured = false;
 };
 
 // Update number t of all these tensors at once, in place. Its temporaries are one tensor of each
@@ -42,6 +45,7 @@ class Adamw : public Optimizer {
   AdamwOptions options_;
   std::vector<torch::Tensor> m_, v_;
   std::vector<torch::Tensor> steps_;  // fused only: t as a tensor per parameter
+  torch::Tensor learning_rate_;       // captured only
 };
 
 }  // namespace headroom

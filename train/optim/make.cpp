@@ -14,9 +14,10 @@ std::unique_ptr<Optimizer> make_optimizer(const RunSpec& spec,
                                           const OfParameters& of) {
   switch (spec.optimizer) {
     case OptimizerKind::kAdamw:
-      return std::make_unique<Adamw>(
-          std::move(parameters), spec.optimizer_impl,
-          AdamwOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay});
+      return std::make_unique<Adamw>(std::move(parameters), spec.optimizer_impl,
+                                     AdamwOptions{.learning_rate = spec.learning_rate,
+                                                  .weight_decay = spec.weight_decay,
+                                                  .is_captured = spec.step_graph});
     case OptimizerKind::kSgd:
       return std::make_unique<Sgd>(
           std::move(parameters), spec.optimizer_impl,

@@ -22,6 +22,8 @@ constexpr auto kExamples = std::to_array<Example>({
     {"master_weights", "--param-dtype bf16 --master-weights fp32"},
     {"rounding", "--param-dtype bf16 --rounding stochastic"},
     {"kernels", "--profile-type training --device cpu --kernels compiled"},
+    {"step_graph",
+     "--step-graph --device virtual:h200 --profile-type training --optimizer-impl fused"},
     {"checkpoint", "--profile-type training --recompute full"},
     {"activations", "--profile-type training --activations int8"},
     {"param_offload", "--profile-type training --param-offload cpu --optimizer-offload cpu"},

@@ -7,6 +7,7 @@
 #include "text/words.h"
 #include "train/generate/rules.h"
 #include "train/kernels/region_settings.h"
+#include "train/kernels/step_graph_rules.h"
 #include "train/parallel/rules.h"
 #include "train/resume/rules.h"
 #include "train/settings/fp8_rules.h"
@@ -109,6 +110,7 @@ void validate(const RunSpec& spec) {
   check_checkpoints(spec);
   check_fp8(spec);
   check_compiled_kernels(spec);
+  check_step_graph(spec);
   check_generation(spec);
   check_checkpoint(spec.checkpoint, model_config(spec).layers);
   if (spec.precision == Precision::kTf32 && spec.device.kind == DeviceKind::kCpu) {

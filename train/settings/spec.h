@@ -50,6 +50,7 @@ struct RunSpec {
   MasterCopy master_weights = MasterCopy::kNone;  // kFp32: +4 bytes per BF16 weight, FP32 moments
   Rounding rounding = Rounding::kNearest;         // for updates of BF16 weights without a master
   Kernels kernels = Kernels::kEager;
+  bool step_graph = false;  // a step is one CUDA graph: its activations stay reserved
   Attention attention = Attention::kEager;
   Activations activations;  // format of saved activations; 8 bits: a quarter of FP32
   Checkpoint checkpoint;    // recomputation in backward

@@ -77,6 +77,9 @@ std::vector<Field> step_fields() {
                                 .in_name = InName::kAlways}),
       word<&R::rounding>({"rounding", "rounding of BF16 weight updates without a master copy"}),
       word<&R::kernels>({"kernels", "implementation of the operations"}),
+      on_off<&R::step_graph>({.name = "step_graph",
+                              .help = "run a whole step as one CUDA graph, captured once",
+                              .sizes = false}),
       word<&R::attention>({"attention",
                            "attention by written-out softmax, scaled_dot_product_attention or one "
                            "kernel of it"}),

@@ -95,6 +95,7 @@ bool is_of_iterations(const Field& field) {
                                                 "save_every",
                                                 "load_checkpoint",
                                                 "kernels",
+                                                "step_graph",
                                                 "mesh",
                                                 "zero",
                                                 "reshard_after_forward",
