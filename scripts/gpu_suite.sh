@@ -2,11 +2,12 @@
 # The same cells on a real card and on the virtual one of the same name: allocated, reserved and
 # requested bytes per phase, segments, and every allocator event must be equal to the byte. Of one
 # snapshot the addresses of the segments are compared too, in one line; they are told, not judged.
+# On a real card every form of a step is timed too, beside torch.compile with and without CUDA graphs.
 #   gpu_suite.sh [--real DEVICE] [--virtual DEVICE] [--quick] [--output-dir DIR]
 #     --real        default cuda; another virtual card compares the virtual card with itself
 #     --virtual     default: the card of cards.json that the driver names
-#     --quick       3 cells instead of 40
-#     --output-dir  default results/<card>: real.jsonl, virtual.jsonl, exactness.md
+#     --quick       3 cells instead of 40, and no times
+#     --output-dir  default results/<card>: real.jsonl, virtual.jsonl, exactness.md, steps_cuda_<date>.*
 # Exit codes: 0 not a byte of difference, 2 usage, 3 some cells differ or failed, 5 no card or not built.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 5
@@ -90,6 +91,16 @@ run() {
   done < <(grids)
 }
 
+# Ten programs, one after another, three times for each precision: about ten minutes.
+time_forms() {
+  local fused='--attention sdpa --optimizer-impl fused'
+  studies/peers/compare_peers.sh --headroom "$headroom" --device cuda --sizes small --contexts 128 --precision fp32,bf16 \
+    --rounds 3 --warmup-steps 5 --measure-steps 30 --output "$output_dir" \
+    --peers eager_reference,sdpa_fused,compiled,compiled_graphs \
+    --variant "fused=$fused" --variant "fused_graph=$fused --step-graph" \
+    --variant "compiled=$fused --kernels compiled" --variant "compiled_graph=$fused --kernels compiled --step-graph"
+}
+
 run "$real" real
 run "$virtual" virtual
 python3 -IS scripts/lib/exactness_table.py "$headroom" "$output_dir/real.jsonl" "$output_dir/virtual.jsonl" \
@@ -100,4 +111,5 @@ status=$?
   python3 -IS scripts/lib/segment_addresses.py "$output_dir/real.jsonl" "$output_dir/virtual.jsonl"
 } >>"$output_dir/exactness.md"
 cat "$output_dir/exactness.md"
+if [[ $quick -eq 0 && $real == cuda* ]]; then time_forms || status=3; fi
 exit "$status"

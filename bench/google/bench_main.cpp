@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -20,9 +21,11 @@
 #include "bench/google/without_debug_line.h"
 #include "bench/launch/compiled_regions.h"
 #include "bench/process/interrupt.h"
+#include "bench/process/virtual_card.h"
 #include "files/atomic_file.h"
 #include "files/same_file.h"
 #include "text/quantity.h"
+#include "train/device/real_device.h"
 #include "train/offload/disk/places.h"
 
 namespace headroom {
@@ -79,6 +82,31 @@ size_t run_all(const std::vector<std::string>& flags, bool writes) {
                                            file_csv ? &file_reporter : nullptr);
 }
 
+// Starts this program anew under the stand-in if its benchmarks run on a virtual card.
+void run_on_virtual_card(const std::vector<RunSpec>& specs, char** argv) {
+  const auto virtual_one = std::find_if(specs.begin(), specs.end(), is_virtual);
+  if (virtual_one == specs.end() || under_virtual_card()) return;
+  for (const RunSpec& spec : specs) {
+    if (spec.device == virtual_one->device) continue;
+    throw UsageError("--device", to_string(spec.device),
+                     "cannot be timed beside " + to_string(virtual_one->device) +
+                         ", which a whole process runs on; allowed: one virtual card",
+                     "--device " + to_string(virtual_one->device));
+  }
+  for (const std::string& variable :
+       stand_in_environment(virtual_card(virtual_one->device), 1, "")) {
+    const size_t equals = variable.find('=');
+    const std::string name = variable.substr(0, equals);
+    if (equals == std::string::npos) {
+      ::unsetenv(name.c_str());
+    } else {
+      ::setenv(name.c_str(), variable.c_str() + equals + 1, /*overwrite=*/1);
+    }
+  }
+  ::execv("/proc/self/exe", argv);
+  throw std::runtime_error(std::string("cannot start anew: ") + std::strerror(errno));
+}
+
 int exit_code(const StepBenchmarks& benchmarks) {
   if (benchmarks.failed() == 0) return 0;
   return benchmarks.failed() == benchmarks.ran() ? 4 : 3;
@@ -113,6 +141,7 @@ int run(int argc, char** argv) {
     compile_regions(specs, options);
     if (interrupted()) return kInterruptedExitCode;
   }
+  run_on_virtual_card(specs, argv);
 
   StepBenchmarks benchmarks(request);
   benchmarks.add_context();

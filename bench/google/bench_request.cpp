@@ -98,7 +98,7 @@ std::string name_of(const RunSpec& spec, const std::vector<Axis>& axes) {
 std::vector<StepCase> cases_from(Values values, bool has_card, bool fixed_iterations) {
   values.merge(default_axes(has_card));
   RunSpec base;
-  base.warmup_steps = 1;
+  base.warmup_steps = values.contains("--step-graph") ? 2 : 1;  // the second is captured
   base.measure_steps = 3;
   base.record_steps = 0;
   std::vector<Axis> axes;
@@ -110,7 +110,7 @@ std::vector<StepCase> cases_from(Values values, bool has_card, bool fixed_iterat
   std::vector<StepCase> cases;
   for (RunSpec& spec : expand(base, axes)) {
     const bool on_card =
-        spec.device.kind == DeviceKind::kAuto ? has_card : spec.device.kind == DeviceKind::kCuda;
+        spec.device.kind == DeviceKind::kAuto ? has_card : spec.device.kind != DeviceKind::kCpu;
     if (values.count("--measure-steps") == 0 && on_card) spec.measure_steps = 10;
     cases.push_back({name_of(spec, axes), spec, fixed_iterations});
   }

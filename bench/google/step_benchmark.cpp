@@ -35,6 +35,7 @@ double seconds_on_card(Step& step, const Batch& batch) {
   return begin.elapsedTime(end) / 1e3;
 }
 
+// On a virtual card no kernel takes time: this is what the host needs to launch a step.
 double seconds_on_host(Step& step, const Batch& batch) {
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
@@ -87,7 +88,8 @@ class StepBenchmarks::Workbench {
     const Batch batch = data_->batch(next_batch_++);
     const torch::Device device = step_->device();
     synchronize(device);
-    return device.is_cuda() ? seconds_on_card(*step_, batch) : seconds_on_host(*step_, batch);
+    const bool is_card = device.is_cuda() && is_real(device);
+    return is_card ? seconds_on_card(*step_, batch) : seconds_on_host(*step_, batch);
   }
 
   MemoryTracker& tracker() { return *tracker_; }
@@ -162,6 +164,13 @@ void StepBenchmarks::run(benchmark::State& state, const StepCase& step_case) {
       state.SetIterationTime(step_seconds);
       seconds += step_seconds;
     }
+    state.counters["peak_allocated_bytes"] =
+        benchmark::Counter(static_cast<double>(workbench_->tracker().peak().allocated),
+                           benchmark::Counter::kDefaults, benchmark::Counter::kIs1024);
+    if (!is_real(workbench_->device())) {
+      state.SetLabel("host time: a virtual card computes nothing");
+      return;
+    }
     // Plain figures, not rates: the library prints "/s" after a rate, which MFU is not.
     const double steps_per_second = static_cast<double>(state.iterations()) / seconds;
     const double flops =
@@ -175,9 +184,6 @@ void StepBenchmarks::run(benchmark::State& state, const StepCase& step_case) {
             peak_of(workbench_->device(), compute_precision(spec), request_.peak_flops)) {
       state.counters["MFU"] = flops / *peak;
     }
-    state.counters["peak_allocated_bytes"] =
-        benchmark::Counter(static_cast<double>(workbench_->tracker().peak().allocated),
-                           benchmark::Counter::kDefaults, benchmark::Counter::kIs1024);
   } catch (const std::exception&) {
     const Failure failure = current_failure();
     failed_.insert(step_case.name);

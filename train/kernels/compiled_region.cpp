@@ -1,12 +1,14 @@
 #include "train/kernels/compiled_region.h"
 
 #include <ATen/autocast_mode.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/saved_variable.h>
 #include <torch/csrc/inductor/aoti_runner/model_container_runner_cpu.h>
 #include <torch/csrc/inductor/aoti_runner/model_container_runner_cuda.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -33,14 +35,29 @@ struct SavedPlace {
   int64_t offset = 0;
 };
 
-std::unique_ptr<Runner> load(const std::string& library, torch::Device device) {
+int64_t out_of_memories(torch::Device device) {
+  return device.is_cuda() ? c10::cuda::CUDACachingAllocator::getDeviceStats(device.index()).num_ooms
+                          : 0;
+}
+
+// Forward or backward.
+struct Part {
+  torch::Device device = torch::kCPU;
+  std::unique_ptr<Runner> runner;
+  int64_t out_of_memories = 0;  // of the device before any run
+};
+
+Part load(const std::string& library, torch::Device device) {
   // Single-threaded: no event is waited for after a run, so that a CUDA graph can capture it.
+  Part part{.device = device, .out_of_memories = out_of_memories(device)};
   if (device.is_cuda()) {
-    return std::make_unique<torch::inductor::AOTIModelContainerRunnerCuda>(
+    part.runner = std::make_unique<torch::inductor::AOTIModelContainerRunnerCuda>(
         library, 1, device.str(), "", /*run_single_threaded=*/true);
+  } else {
+    part.runner = std::make_unique<torch::inductor::AOTIModelContainerRunnerCpu>(
+        library, 1, /*run_single_threaded=*/true);
   }
-  return std::make_unique<torch::inductor::AOTIModelContainerRunnerCpu>(
-      library, 1, /*run_single_threaded=*/true);
+  return part;
 }
 
 nlohmann::json read_json(const std::string& path) {
@@ -67,12 +84,36 @@ std::vector<SavedPlace> places_of(const nlohmann::json& saved) {
   return places;
 }
 
+// Hides what a library logs before it fails: thirty lines for an out-of-memory.
+class QuietLog {
+ public:
+  QuietLog() {
+    constexpr int kFatal = 3;
+    if (std::getenv("TORCH_CPP_LOG_LEVEL") == nullptr) FLAGS_caffe2_log_level = kFatal;
+  }
+  ~QuietLog() { FLAGS_caffe2_log_level = before_; }
+  QuietLog(const QuietLog&) = delete;
+  QuietLog& operator=(const QuietLog&) = delete;
+
+ private:
+  const int before_ = FLAGS_caffe2_log_level;
+};
+
 // Runs a library below autograd and autocast, which its graph contains already. The kernels need
 // contiguous tensors that begin at multiples of 16 bytes; torch.compile copies others too.
-variable_list call(Runner& part, variable_list&& inputs) {
+// A library turns every exception into one text. The allocator's count tells an out-of-memory.
+variable_list call(const Part& part, variable_list&& inputs) {
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
-  return part.boxed_run(std::move(inputs));
+  try {
+    const QuietLog quiet;
+    return part.runner->boxed_run(std::move(inputs));
+  } catch (const std::exception& error) {
+    TORCH_CHECK_WITH(OutOfMemoryError, out_of_memories(part.device) == part.out_of_memories,
+                     "CUDA out of memory in a compiled region");
+    TORCH_CHECK(false, "a compiled region failed (TORCH_CPP_LOG_LEVEL=ERROR shows the cause): ",
+                error.what());
+  }
 }
 
 bool is_aligned(const Tensor& tensor) {
@@ -87,7 +128,7 @@ struct CompiledRegion::Parts {
   std::vector<Sizes> shapes;      // of the inputs
   std::vector<SavedPlace> saved;  // what backward takes before the output's gradient
   std::vector<size_t> gradients;  // inputs that backward returns gradients of
-  std::unique_ptr<Runner> forward, backward;
+  Part forward, backward;
 };
 
 namespace {
@@ -128,7 +169,7 @@ class RegionBackward final : public torch::autograd::Node {
     // `gradients` lives until the end, as in torch.compile, whose Python function holds it.
     variable_list taken = unpacked();
     taken.push_back(gradients[0].contiguous());
-    variable_list made = call(*parts_->backward, std::move(taken));
+    variable_list made = call(parts_->backward, std::move(taken));
     variable_list of_inputs(parts_->inputs.size());
     for (size_t i = 0; i < made.size(); ++i) of_inputs[parts_->gradients[i]] = std::move(made[i]);
     return of_inputs;
@@ -195,7 +236,7 @@ Tensor CompiledRegion::run(std::vector<Tensor> inputs) const {
                 ", and the region was compiled for contiguous ", parts_->shapes[i]);
     if (!is_aligned(inputs[i])) inputs[i] = inputs[i].clone();
   }
-  variable_list outputs = call(*parts_->forward, variable_list(inputs));
+  variable_list outputs = call(parts_->forward, variable_list(inputs));
   Tensor result = outputs[0];
   if (!torch::autograd::compute_requires_grad(inputs)) return result;
   const std::shared_ptr<RegionBackward> node(

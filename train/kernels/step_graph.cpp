@@ -1,5 +1,7 @@
 #include "train/kernels/step_graph.h"
 
+#include <c10/cuda/CUDACachingAllocator.h>
+
 #include <utility>
 
 namespace headroom {
@@ -15,7 +17,9 @@ Tensor StepGraph::run(const Batch& batch) {
   batch_.tokens_BS.copy_(batch.tokens_BS);
   batch_.targets_BS.copy_(batch.targets_BS);
   if (!graph_) {
-    step_.free_gradients();  // the captured step makes its own, in the pool
+    // The captured step makes its own gradients, in the pool, which shares no cached memory.
+    step_.free_gradients();
+    c10::cuda::CUDACachingAllocator::emptyCache();
     graph_ = std::make_unique<CapturedGraph>(step_.device(),
                                              [&] { loss_ = step_.run_operations(batch_); });
   }

@@ -43,5 +43,27 @@ TEST(Adamw, UpdatesAreThoseOfTheFormulaInEveryImplementation) {
   }
 }
 
+// As torch.optim.AdamW: p -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps), all from
+// tensors.
+TEST(Adamw, ACapturedUpdateAddsEpsilonAfterTheBiasCorrection) {
+  const AdamwOptions options{.learning_rate = 1e-2, .eps = 1e-4, .is_captured = true};
+  torch::manual_seed(4);
+  std::vector<Tensor> p = {torch::randn({4, 6})};
+  Tensor expected = p[0].to(torch::kDouble);
+  Tensor m = torch::zeros_like(expected), v = torch::zeros_like(expected);
+  Adamw optimizer(p, OptimizerImpl::kFused, options);
+  for (int t = 1; t <= 5; ++t) {
+    p[0].mutable_grad() = torch::randn_like(p[0]) * std::pow(10.0, -t);
+    const Tensor g = p[0].grad().to(torch::kDouble);
+    m = options.beta1 * m + (1 - options.beta1) * g;
+    v = options.beta2 * v + (1 - options.beta2) * g * g;
+    expected -= options.learning_rate * options.weight_decay * expected;
+    const Tensor root = v.sqrt() / std::sqrt(1 - std::pow(options.beta2, t));
+    expected -= options.learning_rate / (1 - std::pow(options.beta1, t)) * m / (root + options.eps);
+    optimizer.step();
+    EXPECT_LE((p[0].to(torch::kDouble) - expected).abs().max().item<double>(), 1e-6) << t;
+  }
+}
+
 }  // namespace
 }  // namespace headroom
