@@ -32,7 +32,9 @@ void Step::listen(ScopeListener* scopes, MemoryTags* tags) {
   tag_workspaces(tags_);
 }
 
-Tensor Step::run(const Batch& batch) { return graph ? graph->run(batch) : run_operations(batch); }
+Tensor Step::run(const Batch& batch) {
+  return graph ? graph->run(batch) : run(split(batch, micro_batches, loss, loss_of));
+}
 
 Tensor Step::run(const std::vector<MicroBatch>& parts) {
   check(parts, mode_, *update);

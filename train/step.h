@@ -29,10 +29,6 @@ class Step {
   // without a loss. It is FP32 except with BF16 weights and with autocast on the CPU, whose lists
   // leave it in low precision. Does not wait for the device. The gradients stay until the next run.
   torch::Tensor run(const Batch& batch);
-  // Runs it operation by operation, also if there is a graph.
-  torch::Tensor run_operations(const Batch& batch) {
-    return run(split(batch, micro_batches, loss, loss_of));
-  }
   // For micro-batches with their own losses; adds the losses up.
   torch::Tensor run(const std::vector<MicroBatch>& parts);
 
@@ -46,11 +42,10 @@ class Step {
   // Frees the gradients of the last run; the next run would free them when it begins.
   void free_gradients();
 
-  // Sets the listeners of every later run's scopes and tags; null: none. Tags existing memory at
-  // once.
+  // Sets the listeners of later runs' scopes and tags (null: none), and tags existing memory.
   void listen(ScopeListener* scopes, MemoryTags* tags);
 
-  // Attachment points for the techniques of train/build.h; null: none attached.
+  // Attachment points for techniques; null: none attached.
   BlockRunner run_block;                // runs one block
   GroupRunner run_groups;               // runs groups of blocks
   std::shared_ptr<SavedTensors> saved;  // format of the activations that autograd saves

@@ -33,6 +33,8 @@ class StepGraph {
   int64_t pool_bytes() const { return graph_ ? graph_->pool_bytes() : 0; }
 
  private:
+  torch::Tensor run_operations();
+
   Step& step_;
   Batch batch_;  // the captured step's own
   std::unique_ptr<CapturedGraph> graph_;

@@ -104,6 +104,10 @@ TEST(Flags, EveryFieldHasAFlagThatSetsIt) {
     if (field.name == "kernels") {
       words.insert(words.end(), {"--profile-type", "training", "--device", "cpu"});
     }
+    if (field.name == "step_graph") {
+      words.insert(words.end(), {"--profile-type", "training", "--optimizer-impl", "fused",
+                                 "--device", "virtual:h200"});
+    }
     if (is_one_of(field.name, {"top_k", "top_p"}))
       words.insert(words.end(), {"--temperature", "1"});
     if (is_one_of(field.name, {"master_weights", "rounding"})) {
