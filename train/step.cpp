@@ -90,8 +90,7 @@ void Step::backward(Task& task, TotalLoss& total) {
     const StepScope phase(scopes_, {ScopeKind::kBackward, "backward"});
     hooks.begin_backward(task);
     if (task.is_last) {
-      Tensor root = share_of(task.loss, task.data->parts);
-      root = update->scale(root);
+      const Tensor root = update->scale(share_of(task.loss, task.data->parts));
       root.backward();
     } else {
       task.output.backward(task.gradient);
@@ -106,8 +105,7 @@ void Step::backward(Task& task, TotalLoss& total) {
   total.add(loss_of_part, task.data->parts);
 }
 
-// Frees at the start of a run, not at its end: zero_grad() starts the body of a training loop, and
-// memory that the allocator has cached when a step begins is part of its peak.
+// Called at the start of a run, as zero_grad() in a loop: memory cached by then is in the peak.
 void Step::free_gradients() {
   for (Tensor& parameter : parameters_) parameter.mutable_grad() = Tensor();
 }
