@@ -149,7 +149,7 @@ void predict(RunSpec spec, torch::Device device, Record& record) {
   spec.device = settled(spec.device, device);
   if (!attention_refusal(spec).empty()) return refuse_attention(spec);
   if (spec.mesh.ranks() > 1) return predict_rank(spec, record);
-  if (spec.kernels == Kernels::kEager && !spec.step_graph) record.predicted = predicted(spec);
+  if (!spec.step_graph) record.predicted = predicted(spec);
 }
 
 // The last action of a run: every figure is in the Record by now. A failed file does not prevent

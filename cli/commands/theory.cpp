@@ -1,11 +1,14 @@
 // headroom theory: derives a configuration's memory tensor by tensor; nothing is run.
 #include <algorithm>
 
+#include "bench/launch/compiled_regions.h"
+#include "bench/process/interrupt.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
 #include "cli/flags/flags.h"
 #include "cli/flags/run_flags.h"
+#include "cli/log.h"
 #include "cli/output.h"
 #include "files/atomic_file.h"
 #include "profiling/theory/ranks/rank_report.h"
@@ -17,9 +20,8 @@ namespace {
 
 constexpr const char* kRankExample = "--mesh dp=8 --rank 0";
 
-// Other flags (seed, steps, files) and their aliases are unknown here. Rows are of eager kernels.
+// Other flags (seed, steps, files) and their aliases are unknown here.
 bool changes_a_size(const Flag& flag) {
-  if (flag.name == "kernels") return false;
   if (const Field* field = find_flag("--" + flag.name)) return field->sizes;
   return flag.group != to_string(FieldGroup::kMeasurement);
 }
@@ -70,6 +72,13 @@ int write_theory(Arguments arguments) {
   arguments.values.try_emplace("profile-type", "training");
   const RunSpec spec = cell_from(arguments);
   const int64_t rank = rank_from(arguments, spec);
+  CellOptions options;
+  options.on_talk = log_line;
+  {
+    const InterruptGuard guard;  // ^C ends the compiler here, elsewhere the program
+    compile_regions({spec}, options);
+    if (interrupted()) return kExitInterrupted;
+  }
   print_tables(spec.mesh.ranks() > 1 ? rank_theory_report(spec, rank)
                                      : theory_report(spec, disk_rate_from(arguments, spec)),
                format, output);

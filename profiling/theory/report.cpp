@@ -245,16 +245,16 @@ int64_t live_bytes(const Instant& instant, const RunSpec& spec, const std::vecto
 // The table of totals: one column per mode, one row per quantity.
 class Totals {
  public:
-  explicit Totals(const RunSpec& spec) : specs_(kModes.size(), spec) {
+  explicit Totals(const RunSpec& spec) : modes_(modes_of(spec)), specs_(modes_.size(), spec) {
     table_ = {.title = "Totals per mode, " + state_precision(spec).name,
               .notes = {"Sums of the rows above (a block's times the layers), before the "
                         "allocator's rounding. Temporaries of forward and backward, workspaces "
                         "and the CUDA context come on top."},
               .columns = {{"quantity"}}};
-    for (size_t i = 0; i < kModes.size(); ++i) {
-      specs_[i].profile_type = kModes[i];
+    for (size_t i = 0; i < modes_.size(); ++i) {
+      specs_[i].profile_type = modes_[i];
       rows_.push_back(theory_rows(specs_[i]));
-      add_bytes_columns(table_, to_string(kModes[i]));
+      add_bytes_columns(table_, to_string(modes_[i]));
     }
   }
 
@@ -294,7 +294,7 @@ class Totals {
   void add_states() {
     for (const char* group : kStateGroups) add_group(group);
     add("temporaries of a forward without gradients",
-        [&](size_t i) { return kModes[i] == Mode::kForward ? forward_temporaries(specs_[i]) : 0; });
+        [&](size_t i) { return modes_[i] == Mode::kForward ? forward_temporaries(specs_[i]) : 0; });
   }
 
   void add_instants() {
@@ -309,19 +309,24 @@ class Totals {
 
   void add_peak(const Peak& peak, Mode mode) {
     add("peak, as the allocator counts",
-        [&](size_t i) { return kModes[i] == mode ? std::optional(peak.allocated) : std::nullopt; });
+        [&](size_t i) { return modes_[i] == mode ? std::optional(peak.allocated) : std::nullopt; });
     table_.notes.push_back("The peak of " + in_words(mode) + " is at " + peak.where + ".");
   }
 
   Table take() { return std::move(table_); }
 
  private:
-  static constexpr std::array<Mode, 4> kModes = {Mode::kForward, Mode::kForwardGrad,
-                                                 Mode::kForwardBackward, Mode::kTraining};
+  // Regions are compiled with their backward.
+  static std::vector<Mode> modes_of(const RunSpec& spec) {
+    std::vector<Mode> modes = {Mode::kForward, Mode::kForwardGrad, Mode::kForwardBackward,
+                               Mode::kTraining};
+    if (spec.kernels == Kernels::kCompiled) std::erase_if(modes, std::not_fn(has_backward));
+    return modes;
+  }
 
   void add(const std::string& name, const std::function<std::optional<int64_t>(size_t)>& bytes) {
     std::vector<std::string> cells = {name};
-    for (size_t i = 0; i < kModes.size(); ++i) add_bytes_cells(cells, bytes(i));
+    for (size_t i = 0; i < modes_.size(); ++i) add_bytes_cells(cells, bytes(i));
     table_.rows.push_back(std::move(cells));
   }
   void add_group(const char* group) {
@@ -329,6 +334,7 @@ class Totals {
   }
   const std::vector<Row>& training() const { return rows_.back(); }
 
+  const std::vector<Mode> modes_;
   std::vector<RunSpec> specs_;
   std::vector<std::vector<Row>> rows_;
   Table table_;

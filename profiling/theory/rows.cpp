@@ -2,6 +2,7 @@
 
 #include "profiling/theory/activations/attention_kernel.h"
 #include "profiling/theory/activations/checkpoint.h"
+#include "profiling/theory/activations/compiled.h"
 #include "profiling/theory/activations/compressed.h"
 #include "profiling/theory/activations/kv_cache.h"
 #include "profiling/theory/host/disk_states.h"
@@ -12,6 +13,7 @@
 #include "profiling/theory/rehearsal/parallel/moved_shapes.h"
 #include "profiling/theory/row_builder.h"
 #include "text/quantity.h"
+#include "train/settings/gradient_rules.h"
 
 namespace headroom {
 namespace {
@@ -51,6 +53,12 @@ void add_host_sums(const RunSpec& spec, const std::vector<Row>& rows,
   }
 }
 
+std::vector<Row> eager_rows(const RunSpec& spec) {
+  RowBuilder activations(spec);
+  add_activation_rows(activations);
+  return activations.take();
+}
+
 std::vector<Row> middle_block(const RunSpec& spec, const std::vector<Row>& rows) {
   return rows_of_block(rows, model_config(spec).layers / 2);
 }
@@ -71,13 +79,13 @@ std::vector<Row> theory_rows(const RunSpec& spec) {
   if (const std::string why = attention_refusal(spec); !why.empty()) {
     throw UsageError("--attention", to_string(spec.attention), why, "--attention sdpa");
   }
-  RowBuilder activations(spec);
-  add_activation_rows(activations);
-  std::vector<Row> rows = activations.take();
+  const bool is_compiled = spec.kernels == Kernels::kCompiled;
+  std::vector<Row> rows = is_compiled ? compiled_rows(spec) : eager_rows(spec);
   if (builds_graph(spec.profile_type)) checkpoint_rows(spec, rows);
   RowBuilder states(spec);
   add_state_rows(states);
   for (Row& row : states.take()) rows.push_back(std::move(row));
+  if (is_compiled) drop_casts(rows);
   compress_saved(rows, spec);
   offload_saved(rows, spec);
   return rows;
@@ -178,6 +186,8 @@ std::map<std::string, int64_t> predicted(const RunSpec& spec) {
       {"cast_cache", cast_cache_bytes(spec, rows)},
       {"residual_bytes_per_block", total(block, kBlock)},
       {"residual_tensors_per_block", storages(block, kBlock)}};
+  // Two neighbouring regions' at once, of which no row tells.
+  if (spec.kernels == Kernels::kCompiled && offloads_optimizer(spec)) sums.erase("gradients");
   sums["master_weights"] = total(rows, kMasterWeights);
   add_host_sums(spec, rows, sums);
   if (const int64_t bytes = total(rows, kRecomputed); bytes > 0) sums["recomputed"] = bytes;

@@ -1,6 +1,7 @@
 #include "profiling/theory/states/update.h"
 
 #include <algorithm>
+#include <map>
 
 #include "profiling/theory/states/muon.h"
 #include "profiling/theory/states/parameters.h"
@@ -243,11 +244,31 @@ void add_clipping(RowBuilder& sheet) {
              .condition = "of all gradients"});
 }
 
+// A compiled region gives all its gradients at once.
+void add_released_region(RowBuilder& sheet) {
+  std::map<ModelSection, int64_t> elements_of;
+  for (const ParameterEntry& parameter : kParameterTable) {
+    elements_of[parameter.section] += elements(sheet, parameter);
+  }
+  const auto fullest =
+      std::max_element(elements_of.begin(), elements_of.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  for (const ParameterEntry& parameter : kParameterTable) {
+    if (parameter.section != fullest->first) continue;
+    add_of(sheet, parameter,
+           {.name = ".grad",
+            .dtype = sheet.weight(),
+            .source = "train/kernels/compiled_region.cpp RegionBackward::apply",
+            .condition = "with its region's, inside backward, gone with its update; the fullest"});
+  }
+}
+
 }  // namespace
 
 // One at a time, from the end of its node in backward to its update.
 void add_released_gradient(RowBuilder& sheet) {
   sheet.begin(kGradients);
+  if (sheet.spec().kernels == Kernels::kCompiled) return add_released_region(sheet);
   add_largest(sheet,
               {.name = ".grad",
                .dtype = sheet.weight(),
