@@ -7,8 +7,8 @@ two parts then become libraries by AOTInductor instead of Python. Weights are in
 block of one shape runs the same libraries. region.json says how the parts fit together:
   inputs, shapes  of forward, in order
   saved   what backward takes before the output's gradient: {"output": i} of forward, with its
-          shape, strides, type and device, the operation that made it and whether that is
-          differentiable there; or {"input": i}, a view of an input of forward, with its offset too
+          shape, strides and type, the operation that made it and whether that is differentiable
+          there; or {"input": i}, a view of an input of forward, with its offset too
   gradients  forward's inputs that backward returns gradients of, in order of its outputs
 """
 
@@ -85,8 +85,7 @@ def without_inputs(forward):
     kept, places = [result], []
     for node in saved:
         value = node.meta["val"]
-        place = {"shape": list(value.shape), "type": str(value.dtype).removeprefix("torch."),
-                 "device": value.device.type}
+        place = {"shape": list(value.shape), "type": str(value.dtype).removeprefix("torch.")}
         if (source := viewed(node)) in placeholders:
             places.append({"input": placeholders.index(source), **place,
                            "strides": list(value.stride()), "offset": value.storage_offset()})

@@ -81,6 +81,7 @@ REFUSED = {
     # Compiles for a minute; compiled_cache_test.py.
     ("profile", "kernels", "compiled"),
     ("sweep", "kernels", "compiled"),
+    ("theory", "kernels", "compiled"),
     # Of one rank.
     ("theory", "reshard-after-forward", "never"),
 }

@@ -38,9 +38,9 @@ void insert_rows(std::vector<Row>& rows, const char* group, std::vector<Row> add
 }
 
 // BF16 weights: nothing saves the residual stream, so a group's input is kept for its recomputation
-// only. Note [The residual stream of BF16 weights].
+// only. Note [The residual stream of BF16 weights]. A compiled region saves its input.
 void keep_inputs(const RunSpec& spec, std::vector<Row>& rows) {
-  if (spec.weights != WeightType::kBf16) return;
+  if (spec.weights != WeightType::kBf16 || spec.kernels == Kernels::kCompiled) return;
   Blocks before;  // their outputs are inputs of groups
   bool keeps_embedding = false;
   for (const BlockGroup& group : groups_of(spec)) {
