@@ -66,7 +66,7 @@ class CompiledTheory(unittest.TestCase):
     @at_night
     def test_in_other_precisions_and_on_the_cpu(self):
         self.check("--device", "virtual:a100-80gb", "--precision", "fp32")
-        self.check("--device", "virtual:h200", "--param-dtype", "bf16")
+        self.check("--device", "virtual:h200", "--param-dtype", "bf16", "--master-weights", "fp32")
         self.check("--device", "cpu", "--precision", "bf16")
 
 
