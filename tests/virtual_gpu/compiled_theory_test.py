@@ -17,7 +17,7 @@ from pathlib import Path
 import theory_test
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from at_night import at_night  # noqa: E402
+from at_night import at_night, share_by_day  # noqa: E402
 
 HEADROOM = Path(sys.argv[1]).resolve()
 MODEL = ("--model-size", "custom", "--d-model", "128", "--d-ff", "320", "--heads", "4", "--layers", "5",
@@ -44,7 +44,7 @@ class CompiledTheory(unittest.TestCase):
         return json.loads(done.stdout)
 
     def check(self, *where):
-        for technique in TECHNIQUES:
+        for technique in share_by_day(TECHNIQUES):
             mode = () if "--profile-type" in technique else ("--profile-type", "training")
             with self.subTest(" ".join((*where, *technique))):
                 record = self.run_command("profile", *MODEL, *where, *mode, *technique, "--warmup-steps", "2",
