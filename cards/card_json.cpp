@@ -101,7 +101,7 @@ std::string text(const std::string& where, const Json& object, const char* key,
 
 bool is_any(const std::string&) { return true; }
 
-bool is_capability(const std::string& text) {  // "9.0"
+bool is_version(const std::string& text) {  // "9.0"
   const size_t dot = text.find('.');
   const auto is_digit = [](unsigned char letter) { return std::isdigit(letter) != 0; };
   return dot != std::string::npos && dot > 0 && dot + 1 < text.size() &&
@@ -222,21 +222,25 @@ void refuse_unknown_keys(const std::string& where, const Json& object,
 }
 
 Card card_from_json(const std::string& where, const Json& json, const Json& document) {
-  refuse_unknown_keys(where, json,
-                      keys_of(kCardIntegers, {"name", "driver_name", "compute_capability",
-                                              "host_link", "nvlink_channels", "peak_tflops",
-                                              "context", "refused", "assumed", "sources"}));
+  refuse_unknown_keys(
+      where, json,
+      keys_of(kCardIntegers,
+              {"name", "driver_name", "compute_capability", "host_link", "host_linux",
+               "nvlink_channels", "peak_tflops", "context", "refused", "assumed", "sources"}));
   Card card;
   card.name = text(where, json, "name", "letters, digits, '-', '.', '_'", is_card_name);
   card.driver_name =
       text(where, json, "driver_name",
            "1 to 255 characters, none of them ';', '=' or a control character", is_driver_name);
   card.compute_capability =
-      text(where, json, "compute_capability", "a text such as \"9.0\"", is_capability);
+      text(where, json, "compute_capability", "a text such as \"9.0\"", is_version);
   card.host_link =
       text(where, json, "host_link", "1 to 255 characters such as \"PCIe 4.0 x16\"", is_short_line);
   for (const auto& [key, member, minimum, maximum] : kCardIntegers) {
     card.*member = integer(where, json, key, minimum, maximum);
+  }
+  if (json.contains("host_linux")) {
+    card.host_linux = text(where, json, "host_linux", "a text such as \"5.15\"", is_version);
   }
   if (json.contains("nvlink_channels")) {
     card.nvlink_channels = integer(where, json, "nvlink_channels", 0, kMostChannels);
@@ -262,6 +266,7 @@ nlohmann::ordered_json to_json(const Card& card) {
                                  {"compute_capability", card.compute_capability},
                                  {"host_link", card.host_link}};
   for (const auto& row : kCardIntegers) json[row.key] = card.*row.member;
+  if (!card.host_linux.empty()) json["host_linux"] = card.host_linux;
   json["nvlink_channels"] = card.nvlink_channels;
   for (const auto& row : kRates) {
     const std::optional<double>& rate = card.peak_tflops.*row.member;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <utility>
 
 #include "cards/cards_file.h"
 #include "text/quantity.h"
@@ -16,6 +17,15 @@ std::string lower(std::string_view text) {
   std::transform(result.begin(), result.end(), result.begin(),
                  [](unsigned char letter) { return std::tolower(letter); });
   return result;
+}
+
+// Of such a host a new region needs no more free addresses than its own length: Note [Placement].
+bool is_linux_before_6_7(const std::string& version) {
+  if (version.empty()) return false;
+  char* dot = nullptr;
+  const long major = std::strtol(version.c_str(), &dot, 10);
+  const long minor = std::strtol(dot + 1, nullptr, 10);
+  return std::pair(major, minor) < std::pair(6L, 7L);
 }
 
 // "a100" suggests "a100-40gb", despite many edits between them.
@@ -81,6 +91,7 @@ std::string stand_in_description(const Card& card) {
   add("memory_clock_khz", card.memory_clock_khz);
   add("clock_khz", card.clock_khz);
   add("nvlink_channels", card.nvlink_channels);
+  if (is_linux_before_6_7(card.host_linux)) add("fills_gaps_exactly", 1);
   return text;
 }
 

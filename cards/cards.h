@@ -46,6 +46,7 @@ struct Card {
   int64_t memory_bandwidth = 0;  // bytes per second, from the data sheet
   std::string host_link;         // "PCIe 4.0 x16", "NVLink-C2C"
   int64_t host_bandwidth = 0;    // bytes per second in one direction, the link's peak
+  std::string host_linux;        // version of the host's kernel, "5.15"; "" = 6.7 or newer
   int64_t nvlink_channels = 0;   // found by NCCL between such cards of one host; 0 = PCIe
   PeakRates peak_tflops;
   MultiprocessorLimits limits;    // of its compute capability

@@ -169,6 +169,16 @@ TEST_F(CardsFile, AKnownCardKeepsWhatIsNotGiven) {
   EXPECT_THAT(card.assumed, testing::Contains("peak_tflops.fp32"));
 }
 
+TEST_F(CardsFile, TheLinuxOfACardsHostIsAVersion) {
+  const auto cards = read(R"({"cards": [{"name": "t4", "host_linux": "5.15"}]})");
+  EXPECT_EQ(card_of(cards, "t4").host_linux, "5.15");
+  EXPECT_EQ(to_json(card_of(cards, "t4")).at("host_linux"), "5.15");
+  EXPECT_THAT(card_of(cards, "h200").host_linux, testing::IsEmpty());
+  for (const char* wrong : {"5", "5.", ".15", "5.15-generic", ""}) {
+    EXPECT_THAT(refusal_of("host_linux", wrong), HasSubstr("a text such as \"5.15\"")) << wrong;
+  }
+}
+
 TEST_F(CardsFile, ASourceThatIsGivenIsTheSource) {
   const auto cards = read(R"({"cards": [{"name": "h200", "total_bytes": 150000000000,
     "sources": {"total_bytes": "my own reading"}}]})");

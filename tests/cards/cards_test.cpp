@@ -244,6 +244,18 @@ TEST(Cards, TheStandInReadsBackWhatTheCardIs) {
               testing::StartsWith("name=NVIDIA H200;compute_capability=9.0;multiprocessors=132;"));
 }
 
+TEST(Cards, TheStandInFillsGapsExactlyOnAHostWithAnOlderLinux) {
+  const auto description = [](const std::string& linux_version) {
+    Card card = builtin("t4");
+    card.host_linux = linux_version;
+    return stand_in_description(card);
+  };
+  const auto exactly = HasSubstr(";fills_gaps_exactly=1");
+  for (const char* older : {"3.10", "5.15", "6.6"}) EXPECT_THAT(description(older), exactly);
+  for (const char* newer : {"", "6.7", "6.18", "7.0"})
+    EXPECT_THAT(description(newer), Not(exactly));
+}
+
 TEST(Cards, NamesAreFoundInAnyCase) {
   EXPECT_EQ(find_card("H200").driver_name, "NVIDIA H200");
   EXPECT_EQ(find_card("A100-80GB").name, "a100-80gb");

@@ -14,8 +14,8 @@ uint32_t divide_up(uint64_t bytes, uint64_t unit) {
 
 }  // namespace
 
-AddressSpace::AddressSpace(uint64_t base, uint64_t bytes)
-    : base_(base), bytes_(bytes), placement_(static_cast<uint32_t>(bytes / kPageBytes)) {}
+AddressSpace::AddressSpace(uint64_t base, uint64_t bytes, Gaps gaps)
+    : base_(base), bytes_(bytes), placement_(static_cast<uint32_t>(bytes / kPageBytes), gaps) {}
 
 std::optional<uint32_t> AddressSpace::SharedPage::take(uint32_t slots) {
   uint32_t run = 0;

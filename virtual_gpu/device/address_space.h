@@ -40,7 +40,7 @@ class AddressSpace {
   };
 
   // Allocates from [base, base + bytes); base is a multiple of kPageBytes.
-  AddressSpace(uint64_t base, uint64_t bytes);
+  AddressSpace(uint64_t base, uint64_t bytes, Gaps gaps = Gaps::kLonger);
 
   // nullopt if no run of addresses is long enough. bytes > 0.
   std::optional<uint64_t> allocate(uint64_t bytes);

@@ -60,6 +60,8 @@ void read_entry(std::string_view key, std::string_view value, Card& card) {
     read(key, value, card.memory_clock_khz);
   } else if (key == "clock_khz") {
     read(key, value, card.clock_khz);
+  } else if (key == "fills_gaps_exactly") {
+    read(key, value, card.fills_gaps_exactly);
   } else if (key == "nvlink_channels") {
     read(key, value, card.nvlink_channels);
   }

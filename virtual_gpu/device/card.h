@@ -26,7 +26,8 @@ struct Card {
   int memory_bus_bits = 0;
   int memory_clock_khz = 0;
   int clock_khz = 0;
-  int nvlink_channels = 0;  // between such cards of one host, for NCCL; 0 = PCIe
+  int fills_gaps_exactly = 0;  // 1: the host's Linux is older than 6.7 (Note [Placement])
+  int nvlink_channels = 0;     // between such cards of one host, for NCCL; 0 = PCIe
 };
 
 // "name=NVIDIA H200;compute_capability=9.0;multiprocessors=132;total_bytes=...", by the members'

@@ -16,6 +16,10 @@ uint64_t address_bytes(const Card& card) {
   return (card.total_bytes / kRegionBytes + 1) * kRegionBytes * 2;
 }
 
+Gaps gaps_of(const Card& card) {
+  return card.fills_gaps_exactly == 0 ? Gaps::kLonger : Gaps::kExact;
+}
+
 uint64_t must_reserve(uint64_t bytes) {
   const auto base = reserve_addresses(bytes, kRegionBytes);
   if (!base) throw std::bad_alloc();
@@ -46,8 +50,8 @@ void release_addresses(uint64_t address, uint64_t bytes) {
 Device::Device(const Card& card, int ordinal)
     : card_(card),
       ordinal_(ordinal),
-      space_(must_reserve(address_bytes(card)), address_bytes(card)),
-      pool_space_(must_reserve(address_bytes(card)), address_bytes(card)) {}
+      space_(must_reserve(address_bytes(card)), address_bytes(card), gaps_of(card)),
+      pool_space_(must_reserve(address_bytes(card)), address_bytes(card), gaps_of(card)) {}
 
 Device::~Device() {
   release_addresses(space_.base(), address_bytes(card_));

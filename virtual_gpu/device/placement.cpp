@@ -8,6 +8,8 @@ namespace {
 
 using Runs = std::map<uint32_t, uint32_t>;
 
+constexpr uint32_t kHugePagePages = 1;  // the host's huge page, 2 MiB
+
 // Returns the length of the joined run.
 uint32_t join(Runs& runs, uint32_t first, uint32_t count) {
   auto after = runs.lower_bound(first);
@@ -25,7 +27,7 @@ uint32_t join(Runs& runs, uint32_t first, uint32_t count) {
 
 }  // namespace
 
-Placement::Placement(uint32_t pages) { unreserved_[0] = pages; }
+Placement::Placement(uint32_t pages, Gaps gaps) : gaps_(gaps) { unreserved_[0] = pages; }
 
 Placement::Newest& Placement::shelf(const Region& region) {
   return shelves_[std::min(region.longest, kRegionPages)];
@@ -78,9 +80,15 @@ std::optional<uint32_t> Placement::take_hole(Regions::iterator region, uint32_t 
 
 std::optional<uint32_t> Placement::make_region(uint32_t count) {
   const uint32_t rounded = (count + kRegionPages - 1) / kRegionPages * kRegionPages;
-  for (const uint32_t pages : {rounded, count}) {
+  struct Attempt {
+    uint32_t pages;   // of the region
+    uint32_t needed;  // that must be free
+  };
+  const uint32_t more = gaps_ == Gaps::kLonger ? kHugePagePages : 0;
+  for (const auto& [pages, needed] :
+       {Attempt{rounded, rounded + more}, Attempt{rounded, rounded}, Attempt{count, count}}) {
     const auto run = std::find_if(unreserved_.rbegin(), unreserved_.rend(),
-                                  [pages](const auto& free) { return free.second >= pages; });
+                                  [needed](const auto& free) { return free.second >= needed; });
     if (run == unreserved_.rend()) continue;
     run->second -= pages;
     const uint32_t first = run->first + run->second;

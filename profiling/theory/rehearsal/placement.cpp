@@ -9,6 +9,7 @@ namespace headroom {
 namespace {
 
 constexpr int64_t kRegion = 32 << 20;
+constexpr int64_t kHugePage = 2 << 20;  // of the host
 
 using Runs = std::map<int64_t, int64_t>;
 
@@ -31,7 +32,7 @@ void join(Runs& runs, int64_t first, int64_t length) {
 }  // namespace
 
 // Into the shortest hole of the newest region that has one, else into a region of its own at the
-// upper end of the highest free addresses.
+// upper end of the highest free addresses that are longer than the region.
 int64_t SegmentAddresses::take(int64_t bytes) {
   for (auto region = regions_.rbegin(); region != regions_.rend(); ++region) {
     Runs& holes = region->second.holes;
@@ -48,8 +49,9 @@ int64_t SegmentAddresses::take(int64_t bytes) {
     return first;
   }
   const int64_t length = whole_units(bytes, kRegion);
-  const auto run = std::find_if(free_.rbegin(), free_.rend(),
-                                [&](const auto& free) { return free.second >= length; });
+  const auto run = std::find_if(free_.rbegin(), free_.rend(), [&](const auto& free) {
+    return free.second >= length + kHugePage;
+  });
   run->second -= length;
   const int64_t first = run->first + run->second;
   if (run->second == 0) free_.erase(first);

@@ -69,6 +69,17 @@ TEST(SegmentAddresses, ASegmentGoesIntoAHoleOfTheNewestRegionElseBelowTheRegionB
   EXPECT_EQ(addresses.take(20 * kMiB), second);
 }
 
+TEST(SegmentAddresses, ANewRegionTakesFreeAddressesThatAreLonger) {
+  SegmentAddresses addresses;
+  addresses.take(32 * kMiB);
+  const int64_t second = addresses.take(32 * kMiB);
+  const int64_t third = addresses.take(32 * kMiB);
+  addresses.give(second, 32 * kMiB);
+  EXPECT_EQ(addresses.take(32 * kMiB), third - 32 * kMiB);
+  addresses.give(third, 32 * kMiB);
+  EXPECT_EQ(addresses.take(32 * kMiB), second) << "two regions are free there";
+}
+
 TEST(AllocatorRules, OfBlocksThatFitAlikeTheOneAtTheLowestAddressIsTaken) {
   AllocatorRules allocator;
   const auto older = allocator.allocate(26 * kMiB);  // at the higher address

@@ -42,15 +42,36 @@ TEST(Placement, TheNewestRegionWithRoomIsTakenAndTheShortestHoleInIt) {
 }
 
 TEST(Placement, ARegionWithNothingInItIsGivenBack) {
-  Placement placement(96);
+  Placement placement(112);
+  EXPECT_EQ(placement.take(16), 96U);
   EXPECT_EQ(placement.take(16), 80U);
   EXPECT_EQ(placement.take(16), 64U);
-  EXPECT_EQ(placement.take(16), 48U);
+  placement.give(96, 16);
   placement.give(80, 16);
+  EXPECT_EQ(placement.take(16), 96U) << "the addresses of the two regions are joined";
   placement.give(64, 16);
-  EXPECT_EQ(placement.take(30), 64U) << "two regions' addresses make one";
-  placement.give(48, 16);
-  EXPECT_EQ(placement.take(4), 48U) << "the highest that are free";
+  EXPECT_EQ(placement.take(4), 80U) << "the highest that are free";
+}
+
+TEST(Placement, ANewRegionTakesFreeAddressesThatAreLonger) {
+  Placement placement(160);
+  EXPECT_EQ(placement.take(16), 144U);
+  EXPECT_EQ(placement.take(16), 128U);
+  EXPECT_EQ(placement.take(16), 112U);
+  placement.give(128, 16);
+  EXPECT_EQ(placement.take(16), 96U) << "128 to 144 are free, and no longer than the region";
+  placement.give(112, 16);
+  EXPECT_EQ(placement.take(17), 64U) << "112 to 144 are as long as its rounded region";
+  EXPECT_EQ(placement.take(16), 128U);
+}
+
+TEST(Placement, OnAnOlderHostANewRegionFillsFreeAddressesExactly) {
+  Placement placement(160, Gaps::kExact);
+  EXPECT_EQ(placement.take(16), 144U);
+  EXPECT_EQ(placement.take(16), 128U);
+  EXPECT_EQ(placement.take(16), 112U);
+  placement.give(128, 16);
+  EXPECT_EQ(placement.take(16), 128U);
 }
 
 TEST(Placement, WhereNoRoundedRegionFitsAnUnroundedOneIsMade) {
@@ -151,6 +172,21 @@ TEST(Placement, ARealCardsHolesAreFilledInOurOrder) {
   EXPECT_EQ(replay.new_regions, 686);
   EXPECT_EQ(replay.in_holes, 354);
   EXPECT_THAT(replay.elsewhere, testing::IsEmpty());
+}
+
+TEST(Placement, ARealCardGivesOurAddressesInRandomOrder) {
+  constexpr PlacedEvent kEvents[] = {
+#include "tests/virtual_gpu/device/placement_h100.inc"
+  };
+  Placement placement(kMany);
+  for (const PlacedEvent& event : kEvents) {
+    const uint32_t page = kMany - pages(event.below);
+    if (event.what == '-') {
+      placement.give(page, pages(event.mib));
+    } else {
+      ASSERT_EQ(placement.take(pages(event.mib)), page) << event.mib << " MiB";
+    }
+  }
 }
 
 }  // namespace
