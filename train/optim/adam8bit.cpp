@@ -19,11 +19,19 @@ Tensor decoded(const Tensor& codes, const Tensor& values, const Tensor& scale) {
 
 // Overwrites x, which has the shape of decoded(). A block of zeros has scale 0, where every code
 // means 0.
-void encode(Tensor& x, const Tensor& middles, const Tensor& codes, Tensor scale) {
+void encode(Tensor& x, const DynamicMap& map, const Tensor& codes, Tensor scale) {
+  if (map.code_table) {
+    return encode_blocks({.numbers = x.mutable_data_ptr<float>(),
+                          .codes = codes.mutable_data_ptr<uint8_t>(),
+                          .scales = scale.mutable_data_ptr<float>(),
+                          .count = x.size(0),
+                          .width = x.size(1)},
+                         *map.code_table);
+  }
   at::linalg_vector_norm_out(scale, x, std::numeric_limits<double>::infinity(), at::IntArrayRef{1},
                              /*keepdim=*/true);
   x.div_(scale);
-  codes.copy_(at::bucketize(x.view({-1}), middles, /*out_int32=*/true));
+  codes.copy_(at::bucketize(x.view({-1}), map.middles, /*out_int32=*/true));
 }
 
 }  // namespace
@@ -92,15 +100,15 @@ void Adam8bit::update_one(size_t i) {
 // each are freed before the next are made.
 void Adam8bit::update_chunk(const Chunk& chunk) const {
   const Tensor g = chunk.g.to(torch::kFloat).view({chunk.m_scale.size(0), -1});
-  Tensor lost = g.abs().lt(std::numeric_limits<float>::infinity()).logical_not_();
-  Tensor m = decoded(chunk.m, maps_->values, chunk.m_scale);
+  Tensor lost = g.sub(g).to(torch::kBool);  // 0 where g is finite, else NaN, which is true
+  Tensor m = decoded(chunk.m, maps_->with_sign.values, chunk.m_scale);
   m.lerp_(g, 1 - options_.beta1).masked_fill_(lost, 0);
-  Tensor v = decoded(chunk.v, maps_->unsigned_values, chunk.v_scale);
+  Tensor v = decoded(chunk.v, maps_->without_sign.values, chunk.v_scale);
   v.mul_(options_.beta2).addcmul_(g, g, 1 - options_.beta2).masked_fill_(lost, 0);
   lost = Tensor();
   move(chunk.p, m.view({-1}), v.view({-1}));
-  encode(m, maps_->middles, chunk.m, chunk.m_scale);
-  encode(v, maps_->unsigned_middles, chunk.v, chunk.v_scale);
+  encode(m, maps_->with_sign, chunk.m, chunk.m_scale);
+  encode(v, maps_->without_sign, chunk.v, chunk.v_scale);
 }
 
 void Adam8bit::update_small(size_t i) {

@@ -12,8 +12,6 @@ namespace {
 
 using torch::Tensor;
 
-constexpr int64_t kCodes = 256;
-
 // In FP32 throughout, as in bitsandbytes, to get the same last bits.
 Tensor map_values(bool is_signed) {
   const auto options = torch::dtype(torch::kFloat);
@@ -30,20 +28,34 @@ Tensor map_values(bool is_signed) {
 
 Tensor middles_of(const Tensor& values) {
   const Tensor last = torch::full({1}, std::numeric_limits<float>::infinity());
-  const Tensor sums = values.narrow(0, 0, kCodes - 1) + values.narrow(0, 1, kCodes - 1);
+  const Tensor sums =
+      values.narrow(0, 0, CodeTable::kMiddles) + values.narrow(0, 1, CodeTable::kMiddles);
   return torch::cat({sums / 2, last});  // fills the row
+}
+
+// The middles are beside the values in the table.
+DynamicMap map_of(const Tensor& table, int64_t row) {
+  DynamicMap map{.values = table[row],
+                 .middles = table[row + 1].narrow(0, 0, CodeTable::kMiddles),
+                 .code_table = nullptr};
+  if (table.is_cpu()) {
+    const std::span<const float, CodeTable::kMiddles> middles(map.middles.const_data_ptr<float>(),
+                                                              CodeTable::kMiddles);
+    map.code_table = std::make_unique<CodeTable>(middles);
+  }
+  return map;
 }
 
 }  // namespace
 
 DynamicMaps::DynamicMaps(torch::Device device) {
-  const Tensor with_sign = map_values(/*is_signed=*/true);
-  const Tensor without = map_values(/*is_signed=*/false);
-  table = torch::stack({with_sign, middles_of(with_sign), without, middles_of(without)}).to(device);
-  values = table[0];
-  middles = table[1].narrow(0, 0, kCodes - 1);
-  unsigned_values = table[2];
-  unsigned_middles = table[3].narrow(0, 0, kCodes - 1);
+  const Tensor signed_values = map_values(/*is_signed=*/true);
+  const Tensor unsigned_values = map_values(/*is_signed=*/false);
+  table = torch::stack({signed_values, middles_of(signed_values), unsigned_values,
+                        middles_of(unsigned_values)})
+              .to(device);
+  with_sign = map_of(table, 0);
+  without_sign = map_of(table, 2);
 }
 
 std::shared_ptr<const DynamicMaps> dynamic_maps(torch::Device device) {

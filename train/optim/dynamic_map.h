@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "model/torch.h"
+#include "train/optim/code_table.h"
 
 namespace headroom {
 
@@ -20,13 +21,19 @@ namespace headroom {
 // Limits: bitsandbytes' CUDA kernel moves an element of m that would be stored as a 0 of the other
 //   sign to the next value (less than 3e-7 of its block's scale); its CPU kernel uses a lookup
 //   table and is off by one near small values. Ours does neither.
+struct DynamicMap {
+  torch::Tensor values;   // in ascending order
+  torch::Tensor middles;  // between neighbours
+  // For tensors on the CPU: Note [Codes by a table] in train/optim/code_table.h.
+  std::unique_ptr<const CodeTable> code_table;
+};
+
 struct DynamicMaps {
   explicit DynamicMaps(torch::Device device);
 
-  torch::Tensor table;  // the whole table: (4, 256) FP32
-  // Rows of the table: values in ascending order, and the middles between neighbours.
-  torch::Tensor values, middles;                    // from -1 to 1
-  torch::Tensor unsigned_values, unsigned_middles;  // from 0 to 1
+  torch::Tensor table;      // (4, 256) FP32, whose rows are the values and middles of both
+  DynamicMap with_sign;     // from -1 to 1
+  DynamicMap without_sign;  // from 0 to 1
 };
 
 // The maps of a device: one copy for all optimizers that hold it, even with one optimizer per

@@ -27,8 +27,8 @@ std::map<std::string, Tensor> of_bitsandbytes() {
 TEST(Adam8bit, TheMapsAreThoseOfBitsandbytes) {
   const auto theirs = of_bitsandbytes();
   const DynamicMaps maps(torch::kCPU);
-  EXPECT_TRUE(maps.values.equal(theirs.at("signed_map")));
-  EXPECT_TRUE(maps.unsigned_values.equal(theirs.at("unsigned_map")));
+  EXPECT_TRUE(maps.with_sign.values.equal(theirs.at("signed_map")));
+  EXPECT_TRUE(maps.without_sign.values.equal(theirs.at("unsigned_map")));
   EXPECT_EQ(maps.table.nbytes(), optimizer_shared_bytes(OptimizerKind::kAdam8bit));
 }
 
@@ -60,7 +60,7 @@ TEST(Adam8bit, AMomentIsStoredAsTheNearestValueOfItsBlock) {
   optimizer.step();
   const DynamicMaps maps(torch::kCPU);
   for (const size_t moment : {0, 1}) {
-    const Tensor& values = moment == 0 ? maps.values : maps.unsigned_values;
+    const Tensor& values = (moment == 0 ? maps.with_sign : maps.without_sign).values;
     const Tensor exact = (moment == 0 ? g * 0.1 : g * g * 0.001).flatten();
     const Stored kept = stored(optimizer, moment);
     for (int64_t block = 0; block < 17; ++block) {

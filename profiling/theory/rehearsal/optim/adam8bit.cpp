@@ -84,8 +84,8 @@ void RehearsedAdam8bit::update_chunk(const ShapeTensor& gradient, int64_t length
   if (gradient.dtype != DType::kFp32) g = flat("_to_copy", length);
   ShapeTensor lost;
   {
-    const ShapeTensor magnitude = flat("abs", length);
-    lost = flat("lt", length, DType::kBool);
+    const ShapeTensor zero_or_nan = flat("sub", length);
+    lost = flat("_to_copy", length, DType::kBool);
   }
   const auto decoded = [&] {
     const ShapeTensor codes = flat("_to_copy", length, DType::kInt32);
