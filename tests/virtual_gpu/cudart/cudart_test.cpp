@@ -43,6 +43,35 @@ TEST(Cudart, TheCardIsTheOneDescribed) {
   EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "reading it clears it";
 }
 
+int device_attribute(cudaDeviceAttr attribute) {
+  int value = 0;
+  EXPECT_EQ(cudaDeviceGetAttribute(&value, attribute, 0), cudaSuccess);
+  return value;
+}
+
+// The numbers of an H100, driver 580.159.04.
+TEST(Cudart, LimitsOfTexturesAreTheSameAsAttributesAndAsProperties) {
+  cudaDeviceProp properties{};
+  ASSERT_EQ(cudaGetDeviceProperties(&properties, 0), cudaSuccess);
+  EXPECT_EQ(properties.maxTexture2DLinear[2], 2097120);
+  EXPECT_EQ(device_attribute(cudaDevAttrMaxTexture2DLinearPitch), 2097120);
+  EXPECT_EQ(properties.maxTexture3DAlt[2], 32768);
+  EXPECT_EQ(device_attribute(cudaDevAttrMaxTexture3DDepthAlt), 32768);
+  EXPECT_EQ(properties.maxSurfaceCubemapLayered[1], 2046);
+  EXPECT_EQ(device_attribute(cudaDevAttrMaxSurfaceCubemapLayeredLayers), 2046);
+  EXPECT_EQ(properties.deviceNumaId, -1);
+  EXPECT_EQ(properties.accessPolicyMaxWindowSize, 134217728);
+}
+
+TEST(Cudart, AnAttributeThatDoesNotExistIsRefused) {
+  int value = 0;
+  for (const int wrong : {0, -1, static_cast<int>(cudaDevAttrMax)}) {
+    EXPECT_EQ(cudaDeviceGetAttribute(&value, static_cast<cudaDeviceAttr>(wrong), 0),
+              cudaErrorInvalidValue);
+  }
+  cudaGetLastError();
+}
+
 TEST(Cudart, MemoryIsCountedAndWrongFreesAreErrors) {
   const size_t before = free_bytes();
   void* pointer = nullptr;
