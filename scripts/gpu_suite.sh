@@ -110,6 +110,7 @@ status=$?
   echo
   python3 -IS scripts/lib/segment_addresses.py "$output_dir/real.jsonl" "$output_dir/virtual.jsonl"
 } >>"$output_dir/exactness.md"
+python3 -IS scripts/lib/bare_snapshots.py "$output_dir/real.jsonl" "$output_dir/virtual.jsonl"
 cat "$output_dir/exactness.md"
 if [[ $quick -eq 0 && $real == cuda* ]]; then time_forms || status=3; fi
 exit "$status"

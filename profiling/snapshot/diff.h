@@ -2,6 +2,10 @@
 //
 // Addresses and times differ between any two runs. Requests and reserved memory must not differ:
 // the sequence of (action, size) of all events, and the segments at the end.
+//
+// Frees in a row have no order: autocast drops its casts in the order of host addresses (a hash map
+// keyed by them), which differs between two runs of one program. The allocator ends with the same
+// blocks.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +25,8 @@ struct SnapshotTotals {
 
 struct SnapshotDiff {
   SnapshotTotals a, b;
-  // The index of the first event that differs, from 0; nullopt = none.
+  bool frees_in_another_order = false;  // frees in a row, and nothing else
+  // The index of the first event that differs, from 0; nullopt = none but such frees.
   std::optional<int64_t> first_difference;
   std::string event_a, event_b;  // the events there: "alloc 5242880", "nothing"
 

@@ -34,6 +34,44 @@ TEST(SnapshotDiff, NamesTheFirstEventThatDiffers) {
   EXPECT_NE(diff.event_a, diff.event_b);
 }
 
+Snapshot trace_of(const std::vector<std::pair<TraceAction, int64_t>>& events) {
+  Snapshot snapshot;
+  snapshot.device_traces.emplace_back();
+  for (const auto& [action, size] : events) {
+    TraceEvent event;
+    event.action = action;
+    event.size = size;
+    snapshot.device_traces[0].push_back(event);
+  }
+  return snapshot;
+}
+
+TEST(SnapshotDiff, FreesInARowHaveNoOrder) {
+  using enum TraceAction;
+  const Snapshot a = trace_of({{kAlloc, 1},
+                               {kFreeRequested, 512},
+                               {kFreeCompleted, 512},
+                               {kFreeRequested, 1024},
+                               {kFreeCompleted, 1024},
+                               {kAlloc, 2}});
+  const Snapshot b = trace_of({{kAlloc, 1},
+                               {kFreeRequested, 1024},
+                               {kFreeCompleted, 1024},
+                               {kFreeRequested, 512},
+                               {kFreeCompleted, 512},
+                               {kAlloc, 2}});
+  EXPECT_TRUE(diff_snapshots(a, b).same());
+  EXPECT_TRUE(diff_snapshots(a, b).frees_in_another_order);
+  EXPECT_FALSE(diff_snapshots(a, a).frees_in_another_order);
+  const Snapshot after_the_alloc = trace_of({{kAlloc, 1},
+                                             {kFreeRequested, 512},
+                                             {kFreeCompleted, 512},
+                                             {kAlloc, 2},
+                                             {kFreeRequested, 1024},
+                                             {kFreeCompleted, 1024}});
+  EXPECT_EQ(diff_snapshots(a, after_the_alloc).first_difference, 3);
+}
+
 TEST(SnapshotDiff, AShorterTraceEndsInNothing) {
   const Snapshot a = make_sample(500).snapshot;
   Snapshot b = a;
