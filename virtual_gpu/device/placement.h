@@ -27,20 +27,21 @@
 //   fits" predicts 1579. The 11 others lie in regions that hold something else, or that were longer
 //   than known. In two first steps of processes (the same, and cranberrii/ftcourse), 755 of 758
 //   regions lie right below the one before; the 3 others, and the gaps in later regions, are
-//   addresses of the host, the same in each. With these rules the code behind
+//   addresses of the host, the same in each. With exact gaps the code behind
 //   results/published/a800_cs336.json, in one process and with its older torch's slice restored,
 //   gives all its figures to the last digit.
-// Limits: that the driver maps its regions so is inferred from the addresses. The rehearsal of
-//   theory knows the newer kernel only. Here only the program's blocks have addresses. On the
-//   H100 the driver's regions hold blocks too: the context leaves holes of 2 and 24 MiB, and the
-//   first launch of a kernel leaves one of 390 MiB. Handles of cuBLAS, modules and the host's
-//   own mappings take addresses between the program's regions. results/h100-80gb/exactness.md
-//   shows the effect on peaks. Assumptions: without 32 MiB more than a region, free addresses as
-//   long as the region will do; without those, an unrounded region is made. A page of small
-//   blocks is placed as a block of one page. Pools (cudaMallocAsync) have addresses as from
-//   cudaMalloc. Expandable segments have address ranges of their own (mapping.h), wherever the
-//   host has room: libtorch keeps one per stream and pool, so their order has no effect. On
-//   Windows addresses go upwards (Wedsonlin/assignment2-systems); that is not modelled.
+// Limits: it is inferred from the addresses that the driver maps its regions so. The rehearsal of
+//   theory knows the newer kernel only. Here only the program's blocks have addresses: on the H100
+//   the driver's regions hold blocks too. The context leaves holes of 2 and 24 MiB, and the first
+//   launch of a kernel leaves one of 404 MiB. Handles of cuBLAS, modules and the host's own
+//   mappings take addresses between the program's regions. results/h100-80gb/exactness.md shows
+//   the effect on peaks.
+//   Assumptions: where no free addresses are longer than a region, some as long will do; without
+//   those, an unrounded region is made. A page of small blocks is placed as a block of one page.
+//   Pools (cudaMallocAsync) have addresses as from cudaMalloc. Expandable segments have address
+//   ranges of their own (mapping.h), wherever the host has room: libtorch keeps one per stream and
+//   pool, so their order has no effect. On Windows addresses go upwards
+//   (Wedsonlin/assignment2-systems); that is not modelled.
 #pragma once
 
 #include <array>
