@@ -58,8 +58,8 @@ std::vector<Record> comparable(const std::vector<Record>& records, const ModelCo
 
 Table measured_table(const std::vector<Record>& records) {
   Table table{.title = "Computed, and measured by headroom profile",
-              .notes = {"One model on one GPU, each component at its own fullest instant. What "
-                        "plans hold besides (KV cache, experience, shards) is computed only. The "
+              .notes = {"One model on one GPU, each component at its own fullest instant. Other "
+                        "parts of a plan (KV cache, experience, shards) are computed only. The "
                         "fused optimizer also counts steps, 4 bytes for each tensor.",
                         kUnitsNote},
               .columns = {{"run"}, {"device"}, {"component"}}};

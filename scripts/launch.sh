@@ -37,7 +37,7 @@ nnodes=1 node_rank=0 rdzv='' nproc=''
 while [[ $# -gt 0 && $1 != -- ]]; do
   case $1 in
     --nnodes | --node-rank | --nproc)
-      [[ ${2:-} =~ ^[0-9]{1,6}$ ]] || fail 2 "$1 '${2:-}' is no number (example: $1 1)"
+      [[ ${2:-} =~ ^[0-9]{1,6}$ ]] || fail 2 "$1 '${2:-}' is no number; allowed: a whole number (example: $1 1)"
       ;;
     --rdzv)
       [[ ${2:-} =~ ^[^:]+:[0-9]{1,5}$ ]] || fail 2 "$1 '${2:-}' is no HOST:PORT (example: --rdzv 10.0.0.1:29500)"
@@ -57,11 +57,11 @@ done
 [[ ${1:-} == -- && $# -gt 1 ]] ||
   fail 2 "nothing to run (example: --nproc 2 -- --mesh dp=2 --model-size small --device cpu)"
 shift
-[[ -n $nproc && $nproc -gt 0 ]] || fail 2 "--nproc '$nproc': how many ranks this machine runs (example: --nproc 8)"
+[[ -n $nproc && $nproc -gt 0 ]] || fail 2 "--nproc '$nproc' is not the number of ranks of this machine; allowed: 1 or more (example: --nproc 8)"
 [[ $nnodes -gt 0 && $node_rank -lt $nnodes ]] ||
   fail 2 "--node-rank '$node_rank' is not one of $nnodes machines, which count from 0 (example: --nnodes 2 --node-rank 1)"
 [[ $nnodes -eq 1 || -n $rdzv ]] ||
-  fail 2 "--rdzv '' : where machine 0 is, as all machines name it (example: --rdzv 10.0.0.1:29500)"
+  fail 2 "--rdzv '' is empty; allowed: the HOST:PORT of machine 0, the same on all machines (example: --rdzv 10.0.0.1:29500)"
 
 headroom=${HEADROOM_BIN:-$root/build/release/bin/headroom}
 python=${HEADROOM_PYTHON:-$root/.venv/bin/python3}
@@ -71,7 +71,7 @@ python=${HEADROOM_PYTHON:-$root/.venv/bin/python3}
 "$headroom" sweep "$@" --dry-run >/dev/null || exit
 ranks=$(ranks_of_mesh "$@")
 [[ -z $ranks || $ranks -eq $((nnodes * nproc)) ]] ||
-  fail 2 "--mesh is $ranks ranks, and $nnodes machines with --nproc $nproc are $((nnodes * nproc))" \
+  fail 2 "--mesh has $ranks ranks, and $nnodes machines with --nproc $nproc are $((nnodes * nproc))" \
     "(example: --nproc 2 -- --mesh dp=$((2 * nnodes)))"
 
 if [[ -z ${OMP_NUM_THREADS:-} ]]; then # as headroom shares a machine out

@@ -62,7 +62,7 @@ peaks() {
 profile='headroom profile --model-size 2.7B --profile-type training --device virtual:h200 --snapshot step.pickle'
 first='headroom profile --model-size 2.7B --context-length 512 --profile-type forward --device virtual:h200'
 show profile.txt 0 "$first" parts 'Peak per phase'
-show profile_in_full.txt 0 "$profile" parts 'Peak per phase|What is live|Kept for|Theory beside'
+show profile_in_full.txt 0 "$profile" parts 'Peak per phase|Live memory|Kept for|Theory beside'
 show snapshot_top.txt 0 "headroom snapshot top step.pickle | sed -n '/each/p; / block /,+2p' | head -n 4"
 show sweep.txt 3 "headroom sweep --model-size small,medium,large,xl --profile-type training --device virtual:rtx4090 --records runs.jsonl" lines 7
 show table.txt 0 'headroom table peak-memory runs.jsonl --format csv | cut -d , -f 1-4'

@@ -122,7 +122,7 @@ std::string bf16_weights_note(torch::Device device) {
   const auto* properties = at::cuda::getDeviceProperties(device.index());
   if (properties->major >= 8) return "";
   return std::string(properties->name) +
-         " has no BF16 arithmetic: weights take the bytes that they should, time it does not";
+         " has no BF16 arithmetic: the memory of the weights is right, times are not";
 }
 
 void check_fp8_device(torch::Device device) {

@@ -15,7 +15,7 @@ void note_losses(Record& record) {
                            std::to_string(record.losses.size()) +
                            " measured steps, first in step " +
                            std::to_string(first - record.losses.begin() + 1) +
-                           ": times and memory hold, the training does not";
+                           "; times and memory are valid, the training is not";
   record.notes.push_back(note);
   std::fprintf(stderr, "headroom: warning: %s: %s\n", row_name(record.spec).c_str(), note.c_str());
 }

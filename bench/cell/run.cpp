@@ -43,7 +43,7 @@ void note_onednn(Record& record) {
   if (at::globalContext().userEnabledMkldnn()) return;
   record.notes.emplace_back(
       "libtorch stopped using oneDNN in the middle of the run, after an exception in it, most "
-      "likely for want of memory");
+      "likely from lack of memory");
 }
 
 void begin_telling(Bench& bench, const OnProgress& on_progress, const Record& record) {

@@ -64,8 +64,8 @@ void check_can_preload(const std::string& path, std::string_view bytes) {
   }
   if (holds_cuda_runtime(bytes)) {
     throw UsageError("program", path,
-                     "holds a statically linked CUDA runtime, which the virtual GPU cannot stand "
-                     "in for; link the shared one (nvcc --cudart shared)",
+                     "contains a statically linked CUDA runtime, which the virtual GPU cannot "
+                     "replace; link the shared one (nvcc --cudart shared)",
                      kProgramExample);
   }
 }

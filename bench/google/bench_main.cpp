@@ -90,7 +90,7 @@ void run_on_virtual_card(const std::vector<RunSpec>& specs, char** argv) {
     if (spec.device == virtual_one->device) continue;
     throw UsageError("--device", to_string(spec.device),
                      "cannot be timed beside " + to_string(virtual_one->device) +
-                         ", which a whole process runs on; allowed: one virtual card",
+                         ", because one process has one virtual card; allowed: one virtual card",
                      "--device " + to_string(virtual_one->device));
   }
   for (const std::string& variable :

@@ -86,12 +86,12 @@ std::optional<std::string> library_value(const std::vector<std::string>& argumen
 void initialize_library(char* program, const std::vector<std::string>& arguments) {
   check_numbers(arguments);
   benchmark::SetDefaultTimeUnit(benchmark::kMillisecond);
-  give({program}, "Google Benchmark takes no such value as one of these in the environment: " +
+  give({program}, "Google Benchmark refuses the value of one of these environment variables: " +
                       library_environment());
   for (std::string argument : arguments) {
-    give(
-        {program, argument.data()},
-        argument + ": Google Benchmark has no such flag or takes no such value; --help lists them");
+    give({program, argument.data()}, argument +
+                                         ": Google Benchmark does not have this flag or refuses "
+                                         "its value; --help lists the flags");
   }
 }
 

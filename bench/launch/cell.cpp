@@ -213,7 +213,7 @@ void check_one_process(const std::vector<RunSpec>& specs) {
   for (const RunSpec& spec : specs) {
     if (spec.mesh.ranks() > 1) {
       throw UsageError("--one-process", "true",
-                       "is one process, and --mesh " + to_string(spec.mesh) + " is " +
+                       "uses one process, and --mesh " + to_string(spec.mesh) + " needs " +
                            std::to_string(spec.mesh.ranks()) + "; allowed: without --mesh",
                        "--mesh dp=2");
     }

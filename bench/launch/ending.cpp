@@ -45,7 +45,7 @@ std::string missing_library(const std::string& program, const Outcome& outcome) 
   return program + " cannot start: " + line + "; " +
          (too_large && !limit.empty()
               ? limit + ", and libtorch alone takes more"
-              : "libtorch is not where it was when headroom was built: run scripts/setup.sh here "
+              : "libtorch has moved since headroom was built: run scripts/setup.sh here "
                 "and build again, or move it back");
 }
 

@@ -73,17 +73,18 @@ void check_allocator(const RunSpec& spec) {
   if (spec.device.kind == DeviceKind::kCpu || spec.record_steps == 0) return;
   if (const char* value = getenv(kNoCaching); value != nullptr) {
     throw UsageError(kNoCaching, value,
-                     "switches off libtorch's caching allocator, and nothing else is recorded; "
+                     "switches off libtorch's caching allocator, the only one that is recorded; "
                      "allowed: not set, or --record-steps 0",
                      "--record-steps 0");
   }
   const char* variable = spec.alloc_conf.empty() ? variable_of_the_environment() : nullptr;
   const std::string conf = variable != nullptr ? getenv(variable) : spec.alloc_conf;
   if (conf.find("backend:cudaMallocAsync") == std::string::npos) return;
-  throw UsageError(variable != nullptr ? variable : "--alloc-conf", conf,
-                   "is CUDA's allocator, of which libtorch records nothing; allowed: "
-                   "backend:native, or --record-steps 0",
-                   "--record-steps 0");
+  throw UsageError(
+      variable != nullptr ? variable : "--alloc-conf", conf,
+      "selects CUDA's allocator, and libtorch records none of its allocations; allowed: "
+      "backend:native, or --record-steps 0",
+      "--record-steps 0");
 }
 
 }  // namespace

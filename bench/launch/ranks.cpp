@@ -33,7 +33,7 @@ int free_port() {
   const bool found = descriptor >= 0 && ::bind(descriptor, name, size) == 0 &&
                      ::getsockname(descriptor, name, &size) == 0;
   if (descriptor >= 0) ::close(descriptor);
-  if (!found) throw std::runtime_error("no port of this machine is to be had for the ranks' store");
+  if (!found) throw std::runtime_error("this machine has no free port for the ranks' store");
   return ntohs(address.sin_port);
 }
 
@@ -49,7 +49,7 @@ void check_loopback() {
   if (descriptor >= 0) ::close(descriptor);
   if (error == 0 || error == ECONNREFUSED) return;  // reachable, even if no one listens
   throw std::runtime_error(
-      "ranks cannot meet at 127.0.0.1: " + std::generic_category().message(error) +
+      "ranks cannot connect to 127.0.0.1: " + std::generic_category().message(error) +
       " (no loopback interface? ip link set lo up)");
 }
 
@@ -169,7 +169,7 @@ bool is_launched_rank() { return first_set(std::array{kLaunchedRank}) == "1"; }
 Record run_launched_rank(const RunSpec& spec, const CellOptions& options) {
   const std::string said = first_set(kRankVariables);
   if (said.empty()) {
-    throw UsageError(kLaunchedRank, "1", "and no launcher has said which rank this is",
+    throw UsageError(kLaunchedRank, "1", "is set, and no launcher has set the rank of this process",
                      "scripts/launch.sh, or unset " + std::string(kLaunchedRank));
   }
   const int64_t rank = parse_integer("RANK", said, 0, int64_t{1} << 20);

@@ -79,7 +79,7 @@ std::vector<std::string> stand_in_libraries() {
     if (::access(path.c_str(), R_OK) == 0) continue;
     throw std::runtime_error("the virtual GPU is not built: " + path +
                              " is missing (cmake --build --preset release, or set "
-                             "HEADROOM_VIRTUAL_GPU to the folder that holds it)");
+                             "HEADROOM_VIRTUAL_GPU to the folder that contains it)");
   }
   const std::string loadable = loader_path(folder);
   std::vector<std::string> paths;

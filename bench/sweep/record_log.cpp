@@ -61,7 +61,8 @@ void RecordLog::open_and_lock(const std::function<void(const std::string& line)>
     if (errno == EWOULDBLOCK) {
       throw std::runtime_error("cannot write " + path_ + ": another sweep is writing it");
     }
-    if (on_talk) on_talk("cannot lock " + path_ + ": " + strerror(errno) + "; going on without");
+    if (on_talk)
+      on_talk("cannot lock " + path_ + ": " + strerror(errno) + "; continuing without a lock");
   }
 }
 

@@ -145,7 +145,7 @@ class Sweep {
     if (options_.one_process && !is_whole) {
       for (Cell& cell : cells_) cell.record.reset();
       result_.reused = 0;
-      line += "; all run again, because in one process a cell depends on those before it";
+      line += "; all cells run again, because in one process a cell depends on those before it";
     }
     say(line);
   }
@@ -196,7 +196,7 @@ class Sweep {
       });
       if (next < cells_.size() && !interrupted()) {
         say("the process ended with " + row_name(*cells_[next - 1].spec) + "; " +
-            std::to_string(cells_.size() - next) + " cells go on in a fresh one");
+            std::to_string(cells_.size() - next) + " cells continue in a new one");
       }
     }
   }

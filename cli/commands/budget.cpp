@@ -74,7 +74,7 @@ double utilization_from(const Arguments& arguments) {
   const std::string text = arguments.get(flag.substr(2), "0.9");
   const double value = parse_number(flag, text, 0, 1);
   if (value <= 0) {
-    throw UsageError(flag, text, "is no share; allowed: above 0, at most 1", flag + " 0.9");
+    throw UsageError(flag, text, "is not a share; allowed: above 0, at most 1", flag + " 0.9");
   }
   return value;
 }
@@ -99,7 +99,7 @@ EngineSpec engine_from(const Arguments& arguments) {
   spec.tied_embeddings = arguments.has("tied-embeddings");
   if (spec.tied_embeddings && arguments.has("weight-memory")) {
     throw UsageError("--tied-embeddings", "true",
-                     "has no effect with --weight-memory, which says what the weights take",
+                     "has no effect with --weight-memory, which sets the memory of the weights",
                      "--weight-memory " + arguments.get("weight-memory"));
   }
   spec.enforce_eager = arguments.has("enforce-eager");

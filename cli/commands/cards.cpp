@@ -104,8 +104,8 @@ Table table_of(const std::vector<Card>& shown) {
   table.notes.emplace_back(
       "host GB/s: the peak of the link to the host in one direction; a copy gets less.");
   table.notes.emplace_back(
-      "GiB: what the driver reports, 1 GiB = 1024^3 bytes. context: what a CUDA context takes of "
-      "it; --format json says where each figure is from.");
+      "GiB: memory as the driver reports it, 1 GiB = 1024^3 bytes. context: memory of a CUDA "
+      "context; --format json gives the source of each figure.");
   return table;
 }
 

@@ -125,7 +125,7 @@ std::string snapshot_from(const Arguments& arguments) {
   const auto there = std::filesystem::status(file, error);
   if (named_descriptor(typed) || (exists(there) && !is_regular_file(there))) {
     throw UsageError("--snapshot", typed,
-                     "is no regular file, and every process writes one of its own beside it; "
+                     "is not a regular file, and every process writes its own file beside it; "
                      "allowed: the name of a file",
                      "--snapshot run.pickle");
   }
@@ -158,7 +158,7 @@ bool is_distinct(const Arguments& arguments) {
   if (!arguments.has("ranks")) return false;
   const std::string text = arguments.get("ranks");
   if (text != "distinct") {
-    throw UsageError("--ranks", text, "is not the word distinct; single ranks are --rank's",
+    throw UsageError("--ranks", text, "is unknown; allowed: distinct (--rank selects single ranks)",
                      "--ranks distinct");
   }
   if (arguments.has("rank")) {
@@ -221,9 +221,10 @@ DryRun request_of(const Arguments& arguments, const std::vector<std::string>& va
   request.skip_host_init = arguments.has("skip-host-init");
   request.events = parse_events(arguments.get("events", "done"));
   if (request.events == Events::kBoth && !request.snapshot.empty()) {
-    throw UsageError("--snapshot", arguments.get("snapshot"),
-                     "is of one run, and --events both are two; allowed: --events done or late",
-                     "--events late --snapshot run.pickle");
+    throw UsageError(
+        "--snapshot", arguments.get("snapshot"),
+        "needs a single run, and --events both makes two runs; allowed: --events done or late",
+        "--events late --snapshot run.pickle");
   }
   request.words = std::move(words);
   return request;
@@ -234,8 +235,8 @@ std::string unwritten_lines(const nlohmann::ordered_json& document) {
   std::string lines;
   const std::string lost = document["lost_reports"];
   if (!lost.empty()) {
-    lines += "what the program's processes took is not known, or not all of it: " + lost +
-             "; run it again with TMPDIR=DIR of a disk with room\n";
+    lines += "the memory of the program's processes is not known in full: " + lost +
+             "; run it again with TMPDIR=DIR on a disk with free space\n";
   }
   for (const auto& process : document["processes"]) {
     const std::string error = process["snapshot_error"];

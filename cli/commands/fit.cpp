@@ -67,7 +67,8 @@ int exit_code_of(const FitResult& result) {
 void tell_why_nothing(const FitFound& found) {
   if (found.result.stopped) return log_error("interrupted");
   if (!found.result.answers.empty()) return;
-  log_error(found.result.nearest ? "nothing fits: " + nothing_fits(found) : "no set was judged");
+  log_error(found.result.nearest ? "nothing fits: " + nothing_fits(found)
+                                 : "no set of techniques was tested");
 }
 
 int fit(const Arguments& arguments) {
@@ -137,8 +138,8 @@ int run_fit_command(int argc, char** argv) {
     if (arguments.has("vary")) return fit_program(arguments, words);
     if (!words.empty()) {
       throw UsageError(
-          std::string("--vary is needed beside a program: which of its values is to be the "
-                      "largest; example: ") +
+          std::string(
+              "--vary is needed with a program: it names the value to maximize; example: ") +
           kVaryCommand);
     }
     return fit(arguments);

@@ -89,7 +89,7 @@ int fit_ppo(const Arguments& typed) {
   const Arguments arguments = with_setup_file(typed, fit_ppo_flags());
   const std::vector<FitCard> cards = fit_cards(arguments);
   if (cards.size() != 1) {
-    throw UsageError("--card", arguments.get("card"), "names several; allowed here: one card",
+    throw UsageError("--card", arguments.get("card"), "names several cards; allowed here: one card",
                      "--card h100-80gb");
   }
   Arguments on_card = arguments;

@@ -178,8 +178,8 @@ DryRun request_of(const Arguments& arguments, const std::vector<std::string>& wo
   for (const auto& [name, value] : arguments.values) {
     if (is_one_of(name, kTaken)) continue;
     throw UsageError("--" + name, value,
-                     "is of headroom's own runs, and with --vary it is the program's to say; "
-                     "allowed there: --card, --bytes, --alloc-conf, --skip-host-init, --format",
+                     "applies to headroom's own runs only, and --vary runs your program; allowed "
+                     "with --vary: --card, --bytes, --alloc-conf, --skip-host-init, --format",
                      kVaryCommand);
   }
   if (words.empty()) {
@@ -218,7 +218,8 @@ int fit_program(const Arguments& arguments, const std::vector<std::string>& word
       [&] { return programs.stopped(); });
   log_status("");
   print_tables({vary_table(vary, result, request.card.card.name)}, format);
-  for (const std::string& failure : result.failures) log_error("not for memory: " + failure);
+  for (const std::string& failure : result.failures)
+    log_error("failed for another reason than memory: " + failure);
   if (result.stopped) {
     log_error("interrupted");
     return kExitInterrupted;

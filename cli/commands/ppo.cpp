@@ -95,7 +95,7 @@ int run_iterations(const Arguments& typed) {
     log_failure(record);
     if (record.status == Status::kOom) {
       tried = try_remedies(record, options, log_line);
-      record.notes.push_back(interrupted() ? "the search for what avoids it was interrupted"
+      record.notes.push_back(interrupted() ? "the search for a remedy was interrupted"
                                            : conclusion(tried));
     }
   }

@@ -53,11 +53,12 @@ void settle_watch(const Arguments& arguments, RunSpec& spec) {
   if (!arguments.has("record-steps")) spec.record_steps = kRecorded;
   if (spec.record_steps < kRecorded) {
     throw UsageError("--record-steps", std::to_string(spec.record_steps),
-                     "cannot tell what grows; allowed with --watch: 3 or more", "--record-steps 3");
+                     "is too small to see growth; allowed with --watch: 3 or more",
+                     "--record-steps 3");
   }
   if (spec.stacks == Stacks::kNone) {
     throw UsageError("--stacks", "none",
-                     "cannot say where what grows was made; allowed with --watch: cpp",
+                     "gives no source lines of growing allocations; allowed with --watch: cpp",
                      "--stacks cpp");
   }
 }

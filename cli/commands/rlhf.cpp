@@ -76,7 +76,7 @@ int print_rlhf(const Arguments& typed) {
   const bool closed_form = formula == Formula::kClosedForm;
   if (closed_form && (!output.empty() || !records.empty())) {
     throw UsageError("--formula", word_of(formula),
-                     "prints tables only; --output and --records go with exact",
+                     "prints tables only; --output and --records need --formula exact",
                      "--formula exact --output timeline.svg");
   }
   if (closed_form) {

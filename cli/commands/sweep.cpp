@@ -31,7 +31,7 @@ CommandLine sweep_command_line() {
        "Results", FileUse::kWritten},
       {"snapshot-dir", "DIR", "directory where each cell writes <its name>_snapshot.pickle",
        "Results"},
-      {"no-resume", "", "rerun cells that --records already holds", "Results"},
+      {"no-resume", "", "rerun cells that already have a Record in --records", "Results"},
       {"jobs", "N",
        "cells run at once (0 = one per core on virtual cards, one per real card,\none on the CPU, "
        "where others would disturb its times)",

@@ -58,7 +58,7 @@ CommandLine theory_command_line() {
 int64_t rank_from(const Arguments& arguments, const RunSpec& spec) {
   const std::string text = arguments.get("rank", "0");
   if (arguments.has("rank") && spec.mesh.ranks() == 1) {
-    throw UsageError("--rank", text, "is of a mesh, and there is none; allowed with --mesh",
+    throw UsageError("--rank", text, "needs a mesh, and this run has none; allowed with --mesh",
                      kRankExample);
   }
   return parse_integer("--rank", text, 0, spec.mesh.ranks() - 1);

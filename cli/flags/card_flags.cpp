@@ -19,7 +19,7 @@ Card card_from(const Arguments& arguments) {
   if (arguments.has("card")) {
     if (arguments.has("gpu-memory")) {
       throw UsageError("--gpu-memory", arguments.get("gpu-memory"),
-                       "conflicts with --card, which says it; give one of them",
+                       "conflicts with --card, which sets the memory too; give one of them",
                        "--card h100-80gb");
     }
     return find_card(arguments.get("card"));
@@ -31,7 +31,7 @@ Card card_from(const Arguments& arguments) {
   card.name = size;
   card.context_measured = false;  // taken from another card
   if (card.total_bytes < 1) {
-    throw UsageError("--gpu-memory", size, "is no memory", "--gpu-memory 80");
+    throw UsageError("--gpu-memory", size, "is no memory; allowed: above 0", "--gpu-memory 80");
   }
   return card;
 }

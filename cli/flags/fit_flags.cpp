@@ -32,7 +32,7 @@ bool is_of_one_run(const Flag& flag) {
 void refuse_file(const Arguments& arguments, const char* flag, const std::string& end) {
   const std::string path = arguments.get(flag);
   if (!arguments.has(flag) || path.ends_with(end)) return;
-  throw UsageError("--" + std::string(flag), path, "is not a name for it; allowed: FILE" + end,
+  throw UsageError("--" + std::string(flag), path, "has the wrong ending; allowed: FILE" + end,
                    "--" + std::string(flag) + " fit" + end);
 }
 
@@ -61,9 +61,10 @@ std::vector<RunTechnique> techniques_from(const Arguments& arguments, const RunS
   for (const RunTechnique& technique : technique_list(base, arguments.get("disk"))) {
     const bool is_kept = sets_any(technique, typed);
     if (is_kept && std::count(allowed.begin(), allowed.end(), technique.technique) > 0) {
-      throw UsageError("--allow", row_of(technique.technique).word,
-                       "is a technique that sets what another flag says; allowed: one of the two",
-                       "--allow checkpoint");
+      throw UsageError(
+          "--allow", row_of(technique.technique).word,
+          "is a technique that sets a value of another given flag; allowed: one of the two",
+          "--allow checkpoint");
     }
     if (is_kept || !is_allowed(arguments, technique.technique)) continue;
     // Any batch fits in micro-batches of one sequence: the question is the size of one micro-batch.
@@ -157,11 +158,13 @@ std::vector<FitCard> fit_cards(const Arguments& arguments) {
   const std::vector<std::string> names = parse_list("--card", arguments.get("card"), kExample);
   const std::string bytes = arguments.get("bytes");
   if (!bytes.empty() && names.size() > 1) {
-    throw UsageError("--bytes", bytes, "is the memory of one card; allowed: with one --card",
-                     "--card rtx4090 --bytes 20GiB");
+    throw UsageError(
+        "--bytes", bytes,
+        "sets the memory of one card, and --card names several; allowed: with one card",
+        "--card rtx4090 --bytes 20GiB");
   }
   if (bytes == "unlimited") {
-    throw UsageError("--bytes", bytes, "is a card on which everything fits; allowed: a size",
+    throw UsageError("--bytes", bytes, "means that everything fits; allowed: a size",
                      "--bytes 20GiB");
   }
   std::vector<FitCard> cards;
@@ -179,7 +182,7 @@ std::vector<FitCard> fit_cards(const Arguments& arguments) {
 FitQuestion fit_question(const Arguments& given, const std::vector<FitCard>& cards) {
   Arguments arguments = given;
   if (given.has("skip-host-init")) {
-    throw UsageError(std::string("--skip-host-init is of a program behind --; example: ") +
+    throw UsageError(std::string("--skip-host-init applies to a program after -- only; example: ") +
                      kSkipsExample);
   }
   refuse_file(given, "output", ".svg");
@@ -196,8 +199,8 @@ FitQuestion fit_question(const Arguments& given, const std::vector<FitCard>& car
   }
   if (open != Open::kNothing && cards.size() > 1) {
     throw UsageError("--card", given.get("card"),
-                     "is a list, of which the smallest card is looked for that runs one batch and "
-                     "context; allowed: with --batch-size and --context-length",
+                     "is a list; the search for the smallest card needs one batch and context; "
+                     "allowed: with --batch-size and --context-length",
                      "--card rtx4090,l40s --batch-size 4 --context-length 2048");
   }
   FitQuestion question;

@@ -60,34 +60,35 @@ int64_t gpus_from(const Arguments& arguments) {
   const int64_t gpus = integer(arguments, "gpus", 1, 1, kMostGpus);
   const bool is_global = arguments.has("global-batch-size");
   if (is_global && gpus == 1) {
-    throw UsageError("--global-batch-size", arguments.get("global-batch-size"),
-                     "is what replicas share, and there is one GPU; allowed with --gpus of 2 or "
-                     "more",
-                     "--gpus 8 --global-batch-size 8");
+    throw UsageError(
+        "--global-batch-size", arguments.get("global-batch-size"),
+        "is the batch of all replicas, and there is one GPU; allowed with --gpus of 2 or more",
+        "--gpus 8 --global-batch-size 8");
   }
   if (is_global && arguments.has("batch-size")) {
-    throw UsageError("--global-batch-size", arguments.get("global-batch-size"),
-                     "says for all replicas what --batch-size says for one; allowed: one of the "
-                     "two",
-                     "--gpus 8 --global-batch-size 8");
+    throw UsageError(
+        "--global-batch-size", arguments.get("global-batch-size"),
+        "conflicts with --batch-size, the batch of one replica; allowed: one of the two",
+        "--gpus 8 --global-batch-size 8");
   }
   if (gpus > 1 && arguments.has("disk")) {
-    throw UsageError("--disk", arguments.get("disk"),
-                     "is for the files of one GPU, and a mesh has none; allowed: without --gpus",
-                     "--gpus 8 --allow optimizer-offload");
+    throw UsageError(
+        "--disk", arguments.get("disk"),
+        "needs a single GPU, as a mesh keeps nothing in files; allowed: without --gpus",
+        "--gpus 8 --allow optimizer-offload");
   }
   const std::vector<Technique> forbidden = listed(arguments, "forbid");
   for (const Technique technique : listed(arguments, "allow")) {
     if (std::find(forbidden.begin(), forbidden.end(), technique) == forbidden.end()) continue;
     throw UsageError("--forbid", row_of(technique).word,
-                     "is what --allow allows; allowed: a technique in one of the two",
+                     "is in --allow too; allowed: a technique in one of the two lists",
                      std::string("--allow ") + row_of(technique).word);
   }
   for (const std::string flag : {"allow", "forbid"}) {
     for (const Technique technique : listed(arguments, flag)) {
       if (gpus > 1 || may_use(TechniqueScope::kInRuns, row_of(technique))) continue;
       throw UsageError("--" + flag, row_of(technique).word,
-                       "is a technique of several GPUs; allowed: with --gpus of 2 or more",
+                       "needs several GPUs; allowed: with --gpus of 2 or more",
                        "--" + flag + " checkpoint");
     }
   }
@@ -106,8 +107,8 @@ RunSpec base_on_meshes(Arguments arguments, int64_t gpus) {
   RunSpec base = cell_from(arguments);
   if (base.mesh.ranks() != gpus) {
     throw UsageError("--mesh", to_string(base.mesh),
-                     "is " + std::to_string(base.mesh.ranks()) + " ranks, and --gpus " +
-                         std::to_string(gpus) + "; allowed: as many, or no --mesh",
+                     "has " + std::to_string(base.mesh.ranks()) + " ranks, and --gpus is " +
+                         std::to_string(gpus) + "; allowed: the same number, or no --mesh",
                      "--gpus " + std::to_string(gpus) + " --mesh dp=" + std::to_string(gpus));
   }
   for (const std::string& name : of_some_meshes()) {

@@ -53,7 +53,7 @@ bool has_settings_of_a_step(const std::vector<Flag>& flags) {
   const std::string typed = argument.substr(0, argument.find('='));
   if (has_settings_of_a_step(flags) && find_flag(typed) != nullptr) {
     throw UsageError("unknown option " + typed +
-                     ": headroom profile has it, this command has not (example: headroom profile "
+                     ": headroom profile has it, this command does not (example: headroom profile "
                      "--help)");
   }
   std::vector<std::string> names;
@@ -66,7 +66,7 @@ void check_value(const Flag& flag, const std::string& value) {
   const std::string name = "--" + flag.name;
   if (flag.value.empty()) {
     if (value != kOn)
-      throw UsageError(name, value, "is not wanted: it is a switch", example_of(flag));
+      throw UsageError(name, value, "is not allowed: the flag is a switch", example_of(flag));
   } else if (value.starts_with("--")) {
     throw UsageError(name, value, "is a flag, not a value: " + name + " needs " + flag.value,
                      example_of(flag));

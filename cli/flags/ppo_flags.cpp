@@ -92,12 +92,13 @@ void check_share(const Arguments& arguments, const RunSpec& shared) {
   const std::string flag = "--gpu-memory-utilization";
   const std::string value = arguments.get("gpu-memory-utilization");
   if (arguments.has("kv-cache-tokens")) {
-    throw UsageError(flag, value,
-                     "says in shares what --kv-cache-tokens says in tokens; allowed: one of them",
-                     flag + " 0.4");
+    throw UsageError(
+        flag, value,
+        "conflicts with --kv-cache-tokens, the same size in tokens; allowed: one of them",
+        flag + " 0.4");
   }
   if (shared.device.kind == DeviceKind::kCpu) {
-    throw UsageError(flag, value, "is of a card, and --device cpu is none; allowed: on a card",
+    throw UsageError(flag, value, "needs a card, and --device cpu is none; allowed: on a card",
                      flag + " 0.4 --device virtual:h200");
   }
 }

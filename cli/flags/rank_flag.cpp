@@ -16,7 +16,7 @@ void check_together(const RunSpec& spec) {
   const int64_t ranks = spec.mesh.ranks();
   if (ranks <= kMostTogether) return;
   throw UsageError("--rank", "all",
-                   "is " + std::to_string(ranks) + " processes at once; allowed: up to " +
+                   "starts " + std::to_string(ranks) + " processes at once; allowed: up to " +
                        std::to_string(kMostTogether) + ", or some of them on a virtual card",
                    "--rank distinct --device virtual:h100-80gb");
 }
@@ -58,7 +58,7 @@ RankChoice rank_choice_from(const Arguments& arguments, const RunSpec& spec) {
   const std::string text = arguments.get("rank", "all");
   if (!arguments.has("rank") && spec.mesh.ranks() == 1) return {};
   if (spec.mesh.ranks() == 1) {
-    throw UsageError("--rank", text, "is of a mesh, and there is none; allowed with --mesh",
+    throw UsageError("--rank", text, "needs a mesh, and this run has none; allowed with --mesh",
                      kRankExample);
   }
   if (text == "all") {
@@ -67,13 +67,13 @@ RankChoice rank_choice_from(const Arguments& arguments, const RunSpec& spec) {
   }
   if (!is_virtual(spec)) {
     throw UsageError("--rank", text,
-                     "leaves ranks out, whose values the others need on " + to_string(spec.device) +
+                     "leaves out ranks whose values the others need on " + to_string(spec.device) +
                          "; allowed there: all",
                      "--rank " + text + " --device virtual:h100-80gb");
   }
   if (!spec.save_weights.empty()) {
     throw UsageError("--rank", text,
-                     "leaves ranks out, of which --save-weights needs all; allowed with it: all",
+                     "leaves ranks out, and --save-weights needs all of them; allowed with it: all",
                      "--rank all");
   }
   if (text == "distinct") return {.kind = RankChoice::Kind::kDistinct, .ranks = {}};

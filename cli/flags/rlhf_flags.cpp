@@ -54,7 +54,7 @@ void read_batch(RlhfSpec& spec, const Arguments& arguments) {
   if (prompt + spec.response_len != spec.seq_len) {
     throw UsageError("--prompt-len", std::to_string(prompt),
                      "and --response-len " + std::to_string(spec.response_len) +
-                         " are not --seq-len " + std::to_string(spec.seq_len),
+                         " do not add up to --seq-len " + std::to_string(spec.seq_len),
                      "--prompt-len 1024 --response-len 1024");
   }
 }

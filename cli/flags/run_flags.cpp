@@ -121,7 +121,8 @@ void check_inputs(const RunSpec& spec, bool one_cell) {
 void refuse_checkpoints(const RunSpec& spec) {
   const auto refuse = [](const std::string& flag, const std::string& directory) {
     if (directory.empty()) return;
-    throw UsageError(flag, directory, "is of one run, and a sweep is many; allowed with profile",
+    throw UsageError(flag, directory,
+                     "belongs to one run, and a sweep makes many; allowed with profile",
                      "headroom profile --model-size small --profile-type training --device cpu " +
                          flag + " checkpoints");
   };
@@ -167,8 +168,8 @@ namespace {
     if (!field.numeric()) example = field.flag() + " " + first;
   } catch (const UsageError&) {  // reported below, with the typed text
   }
-  throw UsageError(field.flag(), typed, "is a list, which sweep takes; allowed here: one value",
-                   example);
+  throw UsageError(field.flag(), typed,
+                   "is a list, which only sweep accepts; allowed here: one value", example);
 }
 
 }  // namespace
@@ -232,7 +233,7 @@ DiskRate disk_rate_from(const Arguments& arguments, const RunSpec& spec) {
   if (spec.optimizer_offload.space != MemorySpace::kDisk &&
       spec.param_offload.space != MemorySpace::kDisk) {
     throw UsageError("--disk-rate", text,
-                     "is of a disk, and nothing lies on one here; allowed with "
+                     "is the rate of a disk, and this run keeps nothing on a disk; allowed with "
                      "--optimizer-offload nvme:DIR or --param-offload nvme:DIR",
                      "--profile-type training --optimizer-offload nvme:/tmp --disk-rate " + text);
   }

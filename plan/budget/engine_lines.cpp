@@ -135,7 +135,7 @@ BudgetLine nccl_line(const EngineSpec& spec) {
           .bytes = nccl_bytes(spec.tp),
           .figure = Figure::kAssumed,
           .why =
-              "there before the engine looks: with the context 1.53 GiB at tp 2, 0.51 GiB at tp 1 "
+              "taken before the engine starts: with the context 1.53 GiB at tp 2, 0.51 GiB at tp 1 "
               "(same logs)"};
 }
 

@@ -90,7 +90,7 @@ InferenceBudget inference_budget(const EngineSpec& spec) {
   budget.outside = {{.name = "CUDA context",
                      .bytes = spec.card.context_bytes,
                      .figure = spec.card.context_measured ? Figure::kMeasured : Figure::kAssumed,
-                     .why = "of the card table; there before the engine looks"}};
+                     .why = "of the card table; taken before the engine starts"}};
   if (spec.tp > 1) budget.outside.push_back(nccl_line(spec));
   budget.free_at_start = total - sum(budget.outside);
   budget.inside = {weight_line(spec)};

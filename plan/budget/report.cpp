@@ -89,7 +89,8 @@ class LineTable {
 std::vector<std::string> notes_of(const EngineSpec& spec) {
   std::vector<std::string> notes = {
       "share = inside lines + KV cache; left for training = card - share - outside lines.",
-      "figure: assumed ones stand in for a measurement; give your own log's (--activation-memory, "
+      "figure: an assumed figure replaces a measurement; give the figures of your own log "
+      "(--activation-memory, "
       "--non-torch-memory, --graph-memory)."};
   if (!spec.enforce_eager) {
     notes.emplace_back(
@@ -109,7 +110,7 @@ Table line_table(const EngineSpec& spec, const InferenceBudget& budget) {
   table.add(budget.outside, "outside");
   if (spec.cache_bytes) {
     table.add("Share", budget.share, "-", Figure::kComputed,
-              "the cache's size is given: inside lines + cache; utilization decides nothing");
+              "the cache's size is given: inside lines + cache; utilization has no effect");
   } else {
     table.add("Share", budget.share, "-", Figure::kComputed,
               "gpu-memory-utilization x card = " + number_text(spec.utilization, 3) + " x " +

@@ -164,7 +164,7 @@ Table scaling_table(const RlhfSpec& spec, const ClosedFormModel& model) {
   table.notes = {"Batch 4: fixed costs " + gigabytes(optimizer) + " GB, scaling costs " +
                      gigabytes(everything - optimizer) + " GB, total " + gigabytes(everything) +
                      " GB.",
-                 "The guide counts weights and gradients among what scales; only its optimizer is "
+                 "The guide counts weights and gradients as scaling costs; only its optimizer is "
                  "fixed, and the table's totals leave weights and gradients out."};
   return table;
 }

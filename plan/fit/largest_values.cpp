@@ -283,9 +283,10 @@ class LargestValues {
 
   void note_disagreement(size_t place, int64_t theory, int64_t card) {
     if (theory == card || !knows_allocator_of(sets_[place].spec)) return;
-    result_.notes.push_back("theory says " + name() + std::to_string(theory) + " with " +
+    result_.notes.push_back("theory predicts " + name() + std::to_string(theory) + " with " +
                             sets_[place].in_words() + ", the card " +
-                            (card == 0 ? "none" : std::to_string(card)) + ": the card is believed");
+                            (card == 0 ? "none" : std::to_string(card)) +
+                            ": the answer of the card counts");
   }
 
   void settle_nearest() {

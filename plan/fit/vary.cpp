@@ -106,7 +106,7 @@ Vary parse_vary(const std::string& typed, const std::vector<std::string>& words)
   });
   if (!has_place) {
     throw UsageError(kFlag, typed,
-                     "has no place in the program's words; allowed: with " + place_of(vary) +
+                     "does not appear in the program's arguments; allowed: with " + place_of(vary) +
                          " in one of them, behind --",
                      kVaryCommand);
   }
@@ -154,7 +154,7 @@ Table vary_table(const Vary& vary, const VaryResult& result, const std::string& 
     table.rows.push_back(std::move(cells));
   }
   table.notes.emplace_back(
-      "Each value was run on the virtual card; what fits is taken to fit at every smaller value.");
+      "Each value was run on the virtual card; the search assumes that smaller values fit too.");
   const bool uses_cuda = std::any_of(
       result.answers.begin(), result.answers.end(),
       [](const VaryAnswer& answer) { return answer.largest == 0 || answer.at.peak.has_value(); });
@@ -162,9 +162,9 @@ Table vary_table(const Vary& vary, const VaryResult& result, const std::string& 
     table.notes.emplace_back("NO USE OF CUDA was seen: does the program put anything on the card?");
   }
   for (const std::string& failure : result.failures) {
-    table.notes.push_back("not for memory: " + failure);
+    table.notes.push_back("failed for another reason than memory: " + failure);
   }
-  if (result.stopped) table.notes.emplace_back("INTERRUPTED: this is what was known by then.");
+  if (result.stopped) table.notes.emplace_back("INTERRUPTED: the answers found until then.");
   return table;
 }
 

@@ -42,7 +42,7 @@ int64_t limit_to_draw(const RunSpec& spec, int64_t highest) {
 std::optional<Timeline> ppo_timeline(const Record& record,
                                      const std::optional<ComputedIteration>& computed) {
   if (!record.ppo || record.ppo->phases.empty()) return std::nullopt;
-  Timeline drawn{.title = "Memory of an iteration, requested bytes; widths are no times"};
+  Timeline drawn{.title = "Memory of an iteration, requested bytes; widths do not show times"};
   if (computed) drawn.level = "computed peak";
   for (const PhaseComponents& phase : record.ppo->phases) {
     TimelineStretch stretch = stretch_of(phase);

@@ -15,7 +15,7 @@ void add_notes(const PpoFit& fit, const Card& card, Table& table) {
   if (fit.answer) table.notes.push_back("this is " + ppo_command(fit.answer->run));
   if (fit.cheaper) {
     table.notes.push_back(
-        "cheaper, and smallest of what is: " + in_words(fit.techniques, fit.cheaper->levels) +
+        "the smallest of the cheaper sets: " + in_words(fit.techniques, fit.cheaper->levels) +
         " (needs " + format_bytes(fit.cheaper->need) +
         " by theory): " + fit.cheaper->record->reason);
   } else if (fit.answer) {
@@ -27,7 +27,7 @@ void add_notes(const PpoFit& fit, const Card& card, Table& table) {
   for (const RunTechnique& technique : fit.techniques) {
     names.emplace_back(row_of(technique.technique).name);
   }
-  table.notes.push_back("order of costs, dearest first: " + join(names));
+  table.notes.push_back("order of costs, most expensive first: " + join(names));
 }
 
 Table answer_table(const PpoFit& fit, const Card& card) {

@@ -73,7 +73,7 @@ Table phase_table(const PhaseComponents& phase, const PhasePeak* peak) {
   }
   add_row(table, "TOTAL", peak != nullptr ? std::optional(peak->requested) : std::nullopt,
           phase.requested);
-  if (peak != nullptr) table.notes.push_back("most is allocated in " + peak->where);
+  if (peak != nullptr) table.notes.push_back("the phase with the highest peak: " + peak->where);
   return table;
 }
 
@@ -129,7 +129,7 @@ std::vector<Table> ppo_report(const Record& record,
   }
   if (!tables.empty() && computed) {
     tables.back().notes.push_back(
-        "computed: the iteration gone through with shapes for tensors, on the allocator's rules; "
+        "computed: the iteration run with shapes in place of tensors, by the allocator's rules; "
         "components: requested bytes at each phase's fullest instant");
     if (!computed->left_out.empty()) {
       tables.back().notes.push_back("not in the computation: " + join(computed->left_out));

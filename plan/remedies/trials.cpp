@@ -135,18 +135,18 @@ std::vector<TriedRemedy> try_remedies(const Record& refused, const CellOptions& 
 }
 
 std::string conclusion(const std::vector<TriedRemedy>& tried) {
-  if (tried.empty()) return "nothing was tried that would avoid it";
+  if (tried.empty()) return "no remedy was tried";
   const TriedRemedy& last = tried.back();
   if (last.runs()) {
-    return "it runs with " + flags_of(last.remedy) + ", tried: peak " + peak_text(last.record);
+    return "it runs with " + flags_of(last.remedy) + " (tried): peak " + peak_text(last.record);
   }
-  return "none of " + std::to_string(tried.size()) +
-         " settings tried avoids it, the last of them " + flags_of(last.remedy);
+  return "none of " + std::to_string(tried.size()) + " settings tried avoids it, the last was " +
+         flags_of(last.remedy);
 }
 
 Table remedies_table(const std::vector<TriedRemedy>& tried) {
   Table table{
-      .title = "What would avoid it, tried",
+      .title = "Remedies tried",
       .columns = {{"with"}, {"outcome"}, {"peak allocated", true}, {"peak reserved", true}}};
   for (const TriedRemedy& one : tried) {
     const std::optional<MemoryBytes>& peak = one.record.peak;

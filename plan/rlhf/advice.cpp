@@ -33,7 +33,7 @@ Split split_of(const RankMemory& memory) {
 
 Table scaling_table(const RlhfPlan& plan) {
   const Split now = split_of(plan.worst);
-  Table table{.title = "What grows with the batch", .columns = {{"batch size", true}}};
+  Table table{.title = "Memory that grows with the batch", .columns = {{"batch size", true}}};
   for (const char* name : {"KV cache", "training activations", "fullest phase"}) {
     add_bytes_columns(table, name);
   }
@@ -133,8 +133,8 @@ Table setup_table(const RlhfPlan& plan) {
                           format_bytes(-found.nearest->margin()) + " per GPU in " +
                           to_string(found.nearest->phase) + ".");
     table.notes.push_back(found.gpus_that_fit > 0
-                              ? "With " + grouped(found.gpus_that_fit) + " GPUs one fits."
-                              : "Nor does any with up to 65,536 GPUs.");
+                              ? "With " + grouped(found.gpus_that_fit) + " GPUs a set-up fits."
+                              : "No set-up with up to 65,536 GPUs fits.");
   }
   return table;
 }
@@ -158,7 +158,7 @@ Table reason_table(const std::vector<Recommended>& fitting) {
 // The largest components when nothing fits.
 Table largest_table(const Recommended& nearest) {
   constexpr size_t kMost = 5;
-  Table table{.title = "What takes the memory of the nearest", .columns = {{"component"}}};
+  Table table{.title = "Components of the nearest set-up", .columns = {{"component"}}};
   add_bytes_columns(table, "memory");
   std::vector<Component> present =
       largest_first(nearest.worst.in_phase(nearest.phase, nearest.spec.setup.swap_phases));
@@ -181,7 +181,7 @@ Table insight_table(const RlhfPlan& plan) {
     weights += component.bytes;
     ++models;
   }
-  Table table{.title = "Key figures", .columns = {{"what"}, {"figure"}}};
+  Table table{.title = "Key figures", .columns = {{"quantity"}, {"figure"}}};
   const auto add = [&](const std::string& what, const std::string& figure) {
     table.rows.push_back({what, figure});
   };
@@ -193,7 +193,7 @@ Table insight_table(const RlhfPlan& plan) {
   for (const RlhfPhase phase : phases_of(spec)) {
     phases.push_back(to_string(phase) + " " + format_bytes(plan.worst.phase_bytes(phase, true)));
   }
-  add("what each phase needs, nothing idle", join(phases));
+  add("need of each phase, without idle states", join(phases));
   RlhfSpec twice = spec;
   twice.batch_size *= 2;
   if (is_computable(twice)) {

@@ -9,7 +9,7 @@ std::vector<ExperienceRow> experience_rows(const RlhfSpec& spec) {
     rows.push_back({tensor, element, element * spec.batch_size * tokens, generating, why});
   };
   add("tokens_BS", 8, spec.seq_len, true, "int64: prompt and response");
-  add("mask_BS", 8, spec.seq_len, true, "int64: what is padding");
+  add("mask_BS", 8, spec.seq_len, true, "int64: padding");
   if (!spec.generates()) return rows;
   const int64_t R = spec.response_len;
   add("old_log_probs_BR", 4, R, false, "FP32: of the policy that generated");
@@ -18,7 +18,7 @@ std::vector<ExperienceRow> experience_rows(const RlhfSpec& spec) {
   }
   if (spec.critic) {
     add("values_BR", 4, R, false, "FP32: the critic's");
-    add("returns_BR", 4, R, false, "FP32: what the critic learns");
+    add("returns_BR", 4, R, false, "FP32: targets of the critic");
   }
   add("rewards_BR", 4, R, false, "FP32: score and KL per token");
   add("advantages_BR", 4, R, false, "FP32");

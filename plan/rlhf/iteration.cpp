@@ -140,20 +140,20 @@ class IterationWriter {
     add_rest(phase, "reference weights", kReferenceWeights.data(),
              {.name = kReferenceWeights.data(),
               .kind = ComponentKind::kWeights,
-              .why = "its blocks are in host memory; what is here of it"});
+              .why = "its blocks are in host memory; the part on the GPU"});
     add_rest(phase, "actor gradients", "",
              {.name = kActorNames.gradients,
               .kind = ComponentKind::kGradients,
-              .why = "those that there are at the phase's fullest instant"});
+              .why = "those live at the phase's fullest instant"});
     add_rest(phase, "critic gradients", "",
              {.name = kCriticNames.gradients,
               .kind = ComponentKind::kGradients,
-              .why = "those that there are at the phase's fullest instant"});
+              .why = "those live at the phase's fullest instant"});
     add_rest(phase, kActivations, "",
              {.name = name_of_made(phase),
               .kind = ComponentKind::kActivations,
               .scales = true,
-              .why = "made by the phase and there at its fullest instant, temporaries included"});
+              .why = "made by the phase and live at its fullest instant, temporaries included"});
     add_rest(phase, kBesideModels, "Tokens, tables",
              {.name = "PPO scores",
               .kind = ComponentKind::kExperience,
@@ -176,7 +176,7 @@ class IterationWriter {
          .kind = ComponentKind::kContext,
          .bytes = left,
          .needed = bit(phase),
-         .why = "blocks are larger than what is asked for; next states of the update"});
+         .why = "blocks are larger than the requests; next states of the update"});
   }
 
   RankMemory memory_;

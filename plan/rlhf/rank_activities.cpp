@@ -119,9 +119,10 @@ void add_training(RankBook& book) {
        .needed = kWhenTraining,
        .scales = true,
        .in_step = true,
-       .why = head ? "logits, what the loss keeps of them, and the gradients backward starts with"
-              : several ? "what checkpointing dropped, computed again for one group of blocks"
-                        : "what checkpointing dropped, computed again for one block"});
+       .why = head ? "logits, tensors that the loss keeps, and the first gradients of backward"
+              : several
+                  ? "activations dropped by checkpointing, computed again for one group of blocks"
+                  : "activations dropped by checkpointing, computed again for one block"});
 }
 
 void add_experience(RankBook& book) {

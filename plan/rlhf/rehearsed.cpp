@@ -56,17 +56,17 @@ class StepWriter {
     add({.name = names_.gradients,
          .kind = ComponentKind::kGradients,
          .bytes = peak_.of(kGradients),
-         .why = "those that there are at the step's fullest instant"});
+         .why = "those live at the step's fullest instant"});
     add({.name = "Activations",
          .kind = ComponentKind::kActivations,
          .bytes = peak_.of(kActivations),
          .scales = true,
-         .why = "made by forward and loss and there at the step's fullest instant"});
+         .why = "made by forward and loss and live at the step's fullest instant"});
     add({.name = "Temporaries",
          .kind = ComponentKind::kActivations,
          .bytes = sum_of({kTemporaries, kRecomputed, kRecomputedCast, kPassingCast, kClipping}),
          .scales = true,
-         .why = "of backward, what is computed again included"});
+         .why = "of backward, with recomputed activations"});
     add({.name = "Temporaries of the update",
          .kind = ComponentKind::kActivations,
          .bytes = peak_.of(kOptimizerTemporaries) + std::max<int64_t>(states - optimizer, 0),
@@ -82,7 +82,7 @@ class StepWriter {
     add({.name = "Tables, allocator's rounding",
          .kind = ComponentKind::kContext,
          .bytes = left_,
-         .why = "rotary tables; blocks of the allocator are larger than what is asked for"});
+         .why = "rotary tables; blocks of the allocator are larger than the requests"});
     return std::move(memory_);
   }
 

@@ -53,7 +53,7 @@ Table component_table(const std::string& title, const RlhfPlan& plan,
 
 Table configuration(const RlhfPlan& plan) {
   const RlhfSpec& spec = plan.spec;
-  Table table{.title = "RLHF memory timeline: " + spec.actor.name, .columns = {{"what"}, {""}}};
+  Table table{.title = "RLHF memory timeline: " + spec.actor.name, .columns = {{"setting"}, {""}}};
   const auto add = [&](const char* name, const std::string& value) {
     table.rows.push_back({name, value});
   };
@@ -103,7 +103,7 @@ Table transition_table(const std::string& title, const std::vector<Transition>& 
   Table table{.title = title, .columns = {{"transition"}}};
   for (const char* name : {"freed", "to host", "from host"}) add_bytes_columns(table, name);
   table.columns.push_back({"seconds", true});
-  table.columns.push_back({"what"});
+  table.columns.push_back({"action"});
   for (const Transition& row : rows) {
     std::vector<std::string> cells = {row.name};
     for (const int64_t bytes : {row.freed, row.to_host, row.from_host}) {

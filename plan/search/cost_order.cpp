@@ -19,7 +19,7 @@ constexpr std::array<CostRow, kTechniques> kTable = {{
     {Technique::kSwapPhases, "swapped phases", "swap-phases",
      "states go over the host link, some times an iteration", TechniqueScope::kInPlans},
     {Technique::kActivationOffload, "activation offload", "activation-offload",
-     "what blocks keep goes over the host link and back, in every step", TechniqueScope::kInRuns},
+     "kept activations go over the host link and back, in every step", TechniqueScope::kInRuns},
     {Technique::kZero3, "ZeRO-3", "zero-3",
      "weights are gathered for each pass: 1.5 times the bytes between GPUs",
      TechniqueScope::kInMeshes},

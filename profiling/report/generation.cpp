@@ -20,8 +20,8 @@ Table generation_table(const GenerationFigures& figures) {
   add("prefill", figures.prompt_tokens, figures.prefill_ms);
   add("decode", figures.decoded_tokens, figures.decode_ms);
   table.notes.push_back(
-      "Of one step; times are medians. The prefill gives each sequence its first new token, the "
-      "decode the others.");
+      "Figures of one step; times are medians. The prefill computes the first new token of each "
+      "sequence, the decode the others.");
   if (figures.graph_pool_bytes > 0) {
     table.notes.push_back("The CUDA graph of the decode took " +
                           format_bytes(figures.graph_pool_bytes) +

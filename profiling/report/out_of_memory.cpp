@@ -13,7 +13,7 @@ Table out_of_memory_table(const OutOfMemory& moment) {
               .columns = {{"figure"}, {"size", true}, {"bytes", true}}};
   std::string where = "In " + moment.during;
   if (!moment.phase.empty()) where += ", " + moment.phase;
-  table.notes.push_back(where + "; of the memory: " + readable(moment.memory) + ".");
+  table.notes.push_back(where + "; memory: " + readable(moment.memory) + ".");
   const Refusal& refusal = *moment.refusal;
   const auto add = [&](const char* name, int64_t bytes) {
     table.rows.push_back({name, format_bytes(bytes), std::to_string(bytes)});

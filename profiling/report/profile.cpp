@@ -160,7 +160,7 @@ Table phase_table(const Record& record) {
 }
 
 Table category_table(const Record& record) {
-  Table table{.title = "What is live at the peak of the recorded step",
+  Table table{.title = "Live memory at the peak of the recorded step",
               .columns = {{"category"}, {"size", true}, {"bytes", true}, {"share", true}}};
   std::vector<std::pair<std::string, int64_t>> sorted(record.categories_at_peak.begin(),
                                                       record.categories_at_peak.end());

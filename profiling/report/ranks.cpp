@@ -71,9 +71,9 @@ std::map<std::string, int64_t> most_of(const Record& record, Named<int64_t> Rank
 // Each figure is that of the rank with most of it.
 Table moved_table(const Record& record) {
   Table table{.title = "Moved between ranks in a step",
-              .notes = {"By one rank, the one that has most of it: the whole of what is added up, "
-                        "gathered or scattered, each time."},
-              .columns = {{"axis"}, {"what"}, {"calls", true}}};
+              .notes = {"Figures of the rank with the most traffic: each call counts the whole "
+                        "tensor that is reduced, gathered or scattered."},
+              .columns = {{"axis"}, {"collective"}, {"calls", true}}};
   add_bytes_columns(table, "moved");
   const std::map<std::string, int64_t> most = most_of(record, &RankFigures::moved);
   const std::map<std::string, int64_t> calls = most_of(record, &RankFigures::moved_calls);

@@ -29,8 +29,8 @@ Table traffic_table(const HostTraffic& traffic, const DiskFigures& disk) {
 }
 
 Table transfer_table(const RunSpec& spec, const LeastTimes& times, const DiskRate& rate) {
-  Table table{.title = "What takes time in a step at least",
-              .columns = {{"what"}, {"at"}, {"ms", true}, {"of them alone, ms", true}}};
+  Table table{.title = "Least time of the parts of a step",
+              .columns = {{"part"}, {"at"}, {"ms", true}, {"of them alone, ms", true}}};
   const auto add = [&](const char* what, const std::string& at, const Transfers& transfers) {
     if (transfers.all_s() == 0) return;
     table.rows.push_back(
@@ -46,13 +46,13 @@ Table transfer_table(const RunSpec& spec, const LeastTimes& times, const DiskRat
   table.rows.push_back({"useful arithmetic", number_text(peak / 1e12, 1) + " TFLOP/s",
                         milliseconds(times.arithmetic_s), kNotAvailable});
   table.notes = {
-      "Alone: when backward has ended, beside no arithmetic: weights that the host has updated, "
-      "states and new weights on a disk."};
+      "Alone: transfers after backward, when no arithmetic runs: weights that the host has "
+      "updated, states and new weights on a disk."};
   return table;
 }
 
 Table step_table(const LeastTimes& times) {
-  Table table{.title = "A step at least, to one whose transfers take no time",
+  Table table{.title = "Least time of a step, with transfers and without",
               .notes = {"Lower bounds; the host's update and waiting come on top."},
               .columns = {{"arithmetic"}}};
   for (const char* name : {"ms", "without, ms", "times as long"}) {

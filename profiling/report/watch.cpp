@@ -65,7 +65,7 @@ Table steps_table(const std::vector<MemoryBytes>& after) {
 }
 
 Table growth_table(const std::vector<Growth>& growth) {
-  Table table{.title = "What grows: made in one step and still alive two steps later",
+  Table table{.title = "Growth: allocations of one step that are still live two steps later",
               .columns = {{"bytes a step", true}, {"blocks", true}, {"phase"}, {"allocated at"}}};
   for (const Growth& place : growth) {
     if (table.rows.size() == kMostPlaces) break;

@@ -133,7 +133,7 @@ class PickleReader {
   }
   std::vector<PickleValue> take_last(size_t count) {
     const size_t floor = marks_.empty() ? 0 : marks_.back();
-    if (stack_.size() - floor < count) fail("a tuple is longer than what was written");
+    if (stack_.size() - floor < count) fail("a tuple is longer than the written values");
     return take_from(stack_.size() - count);
   }
   std::vector<PickleValue>& container_on_top(PickleKind kind, const char* what) {

@@ -41,7 +41,7 @@ constexpr std::array kStateGroups = {kParameters,
 
 std::string policy_in_words(const RunSpec& spec) {
   if (follows_cpu_policy(spec)) {
-    return "autocast's CPU list; rows equal what autograd holds on the CPU to the byte";
+    return "autocast's CPU list; rows equal autograd's saved tensors on the CPU to the byte";
   }
   return "autocast's CUDA list; rows derived by reading it (unmeasured here)";
 }

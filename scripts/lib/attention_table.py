@@ -15,8 +15,8 @@ GUIDE = {"eager": "8 GB", "flash": "about 100 MB", "efficient": "about 100 MB"}
 NOTE = {
     "context": (
         "Forward, loss and backward, BF16 autocast. Kept: what one block leaves alive for "
-        "backward, measured; where memory ran out, theory's. Grows: with which power of the "
-        "context, from the row above."
+        "backward, measured; where memory ran out, theory's. Grows: power of the context by "
+        "which it grows from the row above."
     ),
     "layer": (
         "The guide counts one FP32 matrix of 8,192 x 8,192 for each of 32 heads: 8 GiB. Written "

@@ -8,7 +8,7 @@ lock() {
   local descriptor=$1 file=$2 place=$3 status
   # Appending: the holder's name must not go before he does.
   if ! eval "exec $descriptor>>\"\$file\""; then
-    say "cannot lock $place; going on without"
+    say "cannot lock $place; continuing without a lock"
     return
   fi
   flock -n -E 75 "$descriptor"
@@ -18,7 +18,7 @@ lock() {
     # In short turns, between which the shell acts on signals.
     until flock -w 1 "$descriptor"; do :; done
   elif [[ $status -ne 0 ]]; then
-    say "cannot lock $place; going on without"
+    say "cannot lock $place; continuing without a lock"
   fi
   printf '%s (process %d, since %s)\n' "${0##*/}" $$ "$(date '+%F %T')" >"$file"
 }

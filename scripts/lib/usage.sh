@@ -12,7 +12,7 @@ help_asked() {
 takes_no_arguments() {
   [[ $# -gt 0 ]] || return 0
   help_asked "$1"
-  printf "%s: '%s' is no option; it takes none but --help\n" "${0##*/}" "$1" >&2
+  printf "%s: '%s' is no option; the only option is --help\n" "${0##*/}" "$1" >&2
   exit 2
 }
 

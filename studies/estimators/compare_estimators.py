@@ -52,7 +52,7 @@ def make_parser(
         "--venv-python",
         default=str(ROOT / "build/estimators-venv/bin/python"),
         metavar="PROGRAM",
-        help=f"the Python that has {packages}",
+        help=f"Python with {packages}",
     )
     add("--report", type=Path, metavar="JSONL", help="run nothing: print the tables of this file")
     return parser

@@ -8,8 +8,9 @@ from statistics import median
 from rows import BATCH_SIZE, MODEL_SIZE, PUBLISHED_GIB, Row
 
 INTRODUCTION = (
-    f"Peak GPU memory of one step, {MODEL_SIZE} shape, batch {BATCH_SIZE}: what each tool says "
-    "without a GPU, beside the published measurement on an NVIDIA A800 80GB. GiB is 1024-based. "
+    f"Peak GPU memory of one step, {MODEL_SIZE} shape, batch {BATCH_SIZE}: the estimate of each "
+    "tool without a GPU, beside the published measurement on an NVIDIA A800 80GB. GiB is "
+    "1024-based. "
     "Error: tool / published - 1. Seconds and host memory are of the tool's whole process, its "
     "imports included."
 )

@@ -64,7 +64,7 @@ def graphs(headroom):
         print(f"| {batch} | {pool / MIB:.0f} | "
               + " | ".join(f"{bytes_ / GIB:.3f}" for bytes_ in reserved) + " |")
     print(f"\n7b in BF16 on {CARD}, a contiguous cache of 104 tokens a sequence, one graph for the "
-          "decode. The pool is the allocator's; what the driver keeps for a graph's launches comes "
+          "decode. The pool is the allocator's; the driver's memory for a graph's launches comes "
           "on top, and is unmeasured here.")
 
 

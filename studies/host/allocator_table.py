@@ -65,14 +65,14 @@ def verdict(rows):
     base = next((row for row in rows if row["allocator"] == "glibc" and not row["setting"]), None)
     others = [row for row in rows if row["allocator"] != "glibc" and not row["setting"]]
     if not base or base["status"] != "ok" or not all(row["status"] == "ok" for row in others):
-        return "A run failed: nothing is said of the advice."
+        return "A run failed: no verdict on the advice."
     parts = [
         f"{row['allocator']} has "
         + ", ".join(
             compared(name, row[key], base[key])
             for name, key in (
                 ("its peak", "peak_rss_bytes"),
-                ("what is left at the end", "end_rss_bytes"),
+                ("memory left at the end", "end_rss_bytes"),
                 ("its step", "step_ms"),
             )
         )
@@ -98,7 +98,8 @@ def markdown(records):
         f"{steps} training steps on the CPU, {spec['layers']} blocks of width {spec['d_model']}, "
         f"{spec['batch_size']} x {spec['context_length']} tokens, activations offloaded; rounds: "
         f"{rounds}. Resident memory of the whole process, libtorch's own pages included; at the "
-        "end: when all that the run made has been freed. Bytes: the larger of the rounds; time: the "
+        "end: when all memory of the run has been freed. Bytes: the larger of the rounds; time: "
+        "the "
         "median of all steps, and of each round the least and the most."
     )
     yield ""

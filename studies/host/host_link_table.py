@@ -28,8 +28,8 @@ OF_THE_DISK = (
     ("optimizer and parameters", {"optimizer-offload": "nvme:.", "param-offload": "nvme:."}),
 )
 RATES = (None, "2GB/s")  # the bound of a link; typed
-TIMES = "What takes time in a step at least"
-LONGER = "A step at least, to one whose transfers take no time"
+TIMES = "Least time of the parts of a step"
+LONGER = "Least time of a step, with transfers and without"
 HOST_LINK, DISK, ARITHMETIC = ("copies over the host link", "reads and writes of the disk",
                                "useful arithmetic")
 PARTS = ("at its peak", "at 40% of it")  # of the card's arithmetic, as steps reach it

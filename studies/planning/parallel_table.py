@@ -110,12 +110,13 @@ def show_zero(records):
               f"{gb(peak)} | {record['peak_phase']} |")
     padding = fullest(records[1])["moved_bytes"]["dp reduce_scatter"] - 2 * whole
     print("\nAllocated on virtual:h100-80gb, rank by rank; the fullest rank of each set-up. 7b has "
-          f"{whole:,} parameters, the guide's 7e9. bf16-pure is what the guide adds up, 2 + 2 + 4 "
-          "bytes a parameter without master weights; bf16-mixed has FP32 master weights and "
-          "moments, 2 + 2 + 12. Weights, gradients and optimizer are what is live when the update "
-          f"ends; padding of the units that replicas share is {padding:,} bytes of all of them. More "
+          f"{whole:,} parameters, the guide's 7e9. bf16-pure is the guide's sum, 2 + 2 + 4 bytes "
+          "a parameter without master weights; bf16-mixed has FP32 master weights and "
+          "moments, 2 + 2 + 12. Weights, gradients and optimizer are those live when the update "
+          f"ends; padding of the units that replicas share is {padding:,} bytes of all of them. "
+          "More "
           "weights at the peak: units that ZeRO-3 has gathered; more gradients: whole ones of two "
-          "neighbouring units on their way to their owners, less those that are not there yet; "
+          "neighbouring units on their way to their owners, less those that do not exist yet; "
           "beside them: a gradient as autograd made it, activations of one sequence of 128 tokens, "
           "workspaces, and in an update of master weights the FP32 copies of all gradients. GB is "
           "10^9 bytes, as in the guide.")
@@ -163,10 +164,11 @@ def show_guide(cases, records, what):
                   f"{theory_in_words(ranks)} | {rank['reserved_bytes'] / GIB:.3f} | "
                   f"{rank['nccl_bytes'] / GIB:.2f} | {taken(record, rank) / GIB:.2f} | "
                   f"{verdict(record, rank)} |")
-    print(f"\n{what} Every rank of which there is no other one alike was allocated alone, on "
-          "virtual:h100-80gb with 1 TiB; a row has the one that needs most of its pipeline stage. What "
-          "the allocator reserved, the CUDA context and NCCL's buffers together are held against the "
-          f"card's {records[0]['environment']['virtual_card']['real_total_bytes'] / GIB:.2f} GiB.")
+    print(f"\n{what} One rank of each kind was allocated alone, on "
+          "virtual:h100-80gb with 1 TiB; a row shows the rank of its pipeline stage that needs "
+          "most. The sum of the allocator's reserved memory, the CUDA context and NCCL's buffers "
+          "is compared with the card's "
+          f"{records[0]['environment']['virtual_card']['real_total_bytes'] / GIB:.2f} GiB.")
 
 
 ABOUT = {

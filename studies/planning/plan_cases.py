@@ -42,8 +42,8 @@ COLUMNS = (
 )
 NOTE = (
     "One model, trained without generation; per GPU, computed. bf16-pure: 2 + 2 + 4 bytes per "
-    "parameter (8-bit Adam: 2 + 2 + 2); bf16-mixed: 2 + 2 + 12 (8-bit Adam: 2 + 2 + 6), which is "
-    "what the set-up in the last columns is found for. FP8 is not computed."
+    "parameter (8-bit Adam: 2 + 2 + 2); bf16-mixed: 2 + 2 + 12 (8-bit Adam: 2 + 2 + 6), the "
+    "precision of the set-up in the last columns. FP8 is not computed."
 )
 
 

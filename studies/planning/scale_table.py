@@ -217,7 +217,7 @@ def expected(row):
 
 def formulas():
     """Bytes by formula beside bytes that a rank moved: the largest difference of each kind."""
-    print("| what | by formula, largest case | moved | difference |")
+    print("| quantity | by formula, largest case | moved | difference |")
     print("| --- | ---: | ---: | ---: |")
     worst = {}
     for row in rows():

@@ -28,7 +28,7 @@ TRAINING = [
     ("Enable optimizer offloading", "--master-weights fp32 --swap-phases",
      "--master-weights fp32 --swap-phases --optimizer-offload cpu"),
     ("Optimizer states in 8 bits", "", "--optimizer adam8bit"),
-    ("What a phase does not need leaves the card", "--reference resident",
+    ("States that a phase does not need leave the card", "--reference resident",
      "--reference resident --swap-phases"),
     ("The reference's blocks come over one by one", "", "--reference offload"),
 ]

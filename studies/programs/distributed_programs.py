@@ -116,7 +116,7 @@ def table(published, all_ours):
     for ours in all_ours:
         program = next(one for one in published["programs"] if one["repository"] == ours["repository"])
         print(f"### {program['repository']}\n")
-        print("| what | published | ours | difference |\n| --- | ---: | ---: | ---: |")
+        print("| figure | published | ours | difference |\n| --- | ---: | ---: | ---: |")
         for row in rows(program, ours):
             print("| " + " | ".join(row) + " |")
         commands = program.get("command") or "; ".join(

@@ -104,7 +104,7 @@ def row(published, records, figure, numbers):
 def show(published, records):
     numbers = {name: place + 1 for place, name in enumerate(published["sources"])}
     print(
-        "| what | published | ours | theirs has besides | what is left | source |\n"
+        "| figure | published | ours | only in theirs | remainder | source |\n"
         "| --- | ---: | ---: | --- | ---: | --- |"
     )
     off = []

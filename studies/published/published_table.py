@@ -69,7 +69,7 @@ def main():
     for row in shown:
         print("| " + " | ".join(row) + " |")
     if numbers and not peaks_only:
-        print("\nWhere a figure differs for a cause of its own:\n")
+        print("\nFigures with a known cause of their difference:\n")
         for number, cause in enumerate(published["causes"], start=1):
             print(f"{number}. {cause['cause']}.")
     print(f"\nPublished: {published['what']} ({published['source']}).")

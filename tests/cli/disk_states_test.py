@@ -60,7 +60,7 @@ class DiskStates(OnADisk, unittest.TestCase):
         done, (record,) = self.on_disk(steps=4)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(first + record["losses"], whole)
-        self.assertIn(f"going on from step 2, whose states lie in {self.folder}", record["notes"])
+        self.assertIn(f"resuming from step 2, with the states in {self.folder}", record["notes"])
         self.assertEqual(len(self.left()), 2, "what was kept once is kept")
 
     def test_a_bit_that_the_disk_has_changed_is_refused_with_file_and_block(self):
@@ -84,7 +84,8 @@ class DiskStates(OnADisk, unittest.TestCase):
         before = self.left()
         done, _ = self.on_disk("--seed", "7")
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertRegex(done.stderr.splitlines()[-1], "holds the states of another run .*seed=0.* "
+        self.assertRegex(done.stderr.splitlines()[-1], "contains the states of another run "
+                                                       ".*seed=0.* "
                          "step 1.*this one is .*seed=7.*; allowed: a directory without states")
         self.assertEqual(self.left(), before)
         self.assertEqual(len(self.losses(steps=1)), 1)
@@ -97,7 +98,8 @@ class DiskStates(OnADisk, unittest.TestCase):
         for verb in ("profile", "sweep"):
             done, records = self.on_disk("--seed", "7", verb=verb)
             self.assertEqual((done.returncode, records), (2, []), done.stderr)
-            self.assertRegex(done.stderr, "^headroom: --optimizer-offload: .* holds the states of "
+            self.assertRegex(done.stderr, "^headroom: --optimizer-offload: .* contains the "
+                                          "states of "
                              "another run .*seed=0.*this one is .*seed=7.*\n$")
         # Numbers of a virtual card are counted, not kept: nothing is gone on from.
         done, _ = self.on_disk("--seed", "7", device="virtual:h200")

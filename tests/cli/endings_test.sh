@@ -42,7 +42,7 @@ HEADROOM_CELL=/nonexistent/cell expect 5 'cannot run /nonexistent/cell' sweep "$
 printf '#!/bin/sh\necho "$0: error while loading shared libraries: libtorch.so: cannot open shared object file" >&2\nexit 127\n' >moved
 chmod +x moved
 for command in profile sweep; do
-  HEADROOM_CELL=$PWD/moved expect 5 'cannot start: .*libtorch.so.*; libtorch is not where it was' $command "${small[@]}"
+  HEADROOM_CELL=$PWD/moved expect 5 'cannot start: .*libtorch.so.*; libtorch has moved since headroom was built' $command "${small[@]}"
 done
 expect 0 '' profile "${small[@]}" --use-mixed-precision --dtype fp16 --profile-type training --format json
 [[ $(wc -l <out) -eq 1 ]] || fail '--format json is not one line'

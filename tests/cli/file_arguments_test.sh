@@ -97,7 +97,7 @@ cat waiting >pipe.txt &
 expect 0 '' profile "${small[@]}" --snapshot waiting
 wait $!
 [[ $(<pipe.txt) == 'a snapshot' ]] || fail 'the reader of a FIFO did not get the snapshot'
-expect 2 "--snapshot: '/dev/stdout' is no regular file" dryrun --card h200 --snapshot - -- true
+expect 2 "--snapshot: '/dev/stdout' is not a regular file" dryrun --card h200 --snapshot - -- true
 expect 0 '' dryrun --card h200 --json - -- true
 grep -q '"processes"' out || fail 'dryrun --json - is not on stdout'
 [[ -L /dev/stdout ]] || fail '/dev/stdout was replaced'

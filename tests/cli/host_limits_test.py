@@ -77,7 +77,7 @@ class HostLimits(unittest.TestCase):
             self.assertEqual(record["status"], "unsupported")
             self.assertEqual(done.returncode, 5, done.stderr)
             self.assertRegex(record["reason"],
-                             "^--device: 'virtual:h200' finds no room for its addresses, .*: "
+                             "^--device: 'virtual:h200' cannot reserve its addresses, .*: "
                              f"{LIMIT} .allowed: unlimited, or a smaller card.$")
             self.assertEqual(left, [])
 

@@ -28,25 +28,25 @@ refused "--response-len: '4000' after a prompt of 1000 is beyond the context of 
   --model-size 7b --prompt-len 1000 --response-len 4000
 refused "--max-tokens-per-micro-batch: '63' is below a sequence of 64 tokens; allowed: 0, or 64 and more" \
   --max-tokens-per-micro-batch 63
-refused "--kv-cache-tokens: '63' cannot hold one sequence of 64 tokens; allowed: 0, or 64 or more" --kv-cache-tokens 63
-refused "--kv-cache-tokens: '63' cannot hold one sequence of 64 tokens; allowed: 0, or 64 or more" \
+refused "--kv-cache-tokens: '63' is too small for one sequence of 64 tokens; allowed: 0, or 64 or more" --kv-cache-tokens 63
+refused "--kv-cache-tokens: '63' is too small for one sequence of 64 tokens; allowed: 0, or 64 or more" \
   --kv-cache-tokens 63 --kv-cache paged
 
 # The share of the card that generation may fill.
 for share in 0 -0.1 1.01 nan 0.5x ''; do
-  refused "--gpu-memory-utilization: '$share' is (no share|out of range|not a number)" --gpu-memory-utilization "$share"
+  refused "--gpu-memory-utilization: '$share' is (not a share|out of range|not a number)" --gpu-memory-utilization "$share"
 done
 refused "--gpu-memory-utilization: '0.01' is [0-9.]* GiB for 14.016 GiB of weights, .* of context and .* of cache for one sequence; allowed: 0\.[0-9]* to 1" \
   --model-size 7b --param-dtype bf16 --gpu-memory-utilization 0.01
-refused "--gpu-memory-utilization: '0.4' says in shares what --kv-cache-tokens says in tokens; allowed: one of them" \
+refused "--gpu-memory-utilization: '0.4' conflicts with --kv-cache-tokens, the same size in tokens; allowed: one of them" \
   --gpu-memory-utilization 0.4 --kv-cache-tokens 4096
-refused "--gpu-memory-utilization: '0.4' is of a card, and --device cpu is none" --gpu-memory-utilization 0.4 --device cpu
+refused "--gpu-memory-utilization: '0.4' needs a card, and --device cpu is none" --gpu-memory-utilization 0.4 --device cpu
 
 # Models that the card cannot hold.
-refused "--critic-size: '70b' makes the critic 12[0-9.]* GiB of weights, and the card has room for 23[0-9.]* GiB; allowed: a smaller one, or --critic-param-offload cpu" \
+refused "--critic-size: '70b' gives the critic 12[0-9.]* GiB of weights, and the card has room for 23[0-9.]* GiB; allowed: a smaller one, or --critic-param-offload cpu" \
   --model-size 7b --param-dtype bf16 --critic-size 70b --device virtual:rtx4090
-refused "--reward-size: '70b' makes the reward 12" --model-size 7b --param-dtype bf16 --reward-size 70b --device virtual:rtx4090
-refused "--model-size: '7b' makes the actor 28.* GiB of weights, and the card has room for 23" \
+refused "--reward-size: '70b' gives the reward 12" --model-size 7b --param-dtype bf16 --reward-size 70b --device virtual:rtx4090
+refused "--model-size: '7b' gives the actor 28.* GiB of weights, and the card has room for 23" \
   --model-size 7b --device virtual:rtx4090
 refused "--critic-size: '7b' has a vocabulary of 128000, the actor's has 10000" --critic-size 7b
 refused "--reward-size: 'smal' is unknown; allowed: .*did you mean small\?" --reward-size smal
@@ -64,12 +64,12 @@ refused "--reference: 'disk' names no directory" --reference disk
 refused "--reference: 'dsk' is unknown; allowed: resident, offload, none, disk:DIR" --reference dsk
 refused "--actor-recompute: 'ful' is unknown" --actor-recompute ful
 refused "--actor-param-offload: 'cpu' leaves no weights on the device" --actor-param-offload cpu
-refused "--critic-optimizer-offload: 'cpu' updates by the host's AdamW, and --critic-optimizer is lion" \
+refused "--critic-optimizer-offload: 'cpu' updates with AdamW on the host, and --critic-optimizer is lion" \
   --critic-optimizer lion --critic-optimizer-offload cpu
-refused "--reward-param-offload: 'cpu' is of a reward model, and --reward-size none is a rule" --reward-param-offload cpu
-refused "--critic-recompute: 'full' is of a critic model, and --algorithm grpo has none" \
+refused "--reward-param-offload: 'cpu' applies to a reward model, and --reward-size none is a rule" --reward-param-offload cpu
+refused "--critic-recompute: 'full' applies to a critic model, and --algorithm grpo has none" \
   --algorithm grpo --group-size 2 --critic-recompute full
-refused "--optimizer-offload: 'nvme:.*' would hold the states of actor and critic; allowed: a directory for each" \
+refused "--optimizer-offload: 'nvme:.*' would contain the states of actor and critic; allowed: a directory for each" \
   --optimizer-offload "nvme:$PWD"
 refused "--release-gradients: 'true' updates in the backward of each micro-batch" \
   --release-gradients --max-grad-norm 0 --max-tokens-per-micro-batch 64

@@ -60,7 +60,7 @@ BASE = {
 # A flag that says in other words what one of BASE says: that one is left out beside it.
 INSTEAD_OF = {"gpu-memory": "--card", "global-batch-size": "--batch-size"}
 # A file that the example names and that is not there: not the fault of the example.
-NO_FILE = r"cannot (be )?read|No such file|(is no directory|holds no whole checkpoint); allowed"
+NO_FILE = r"cannot (be )?read|No such file|(is no directory|contains no complete checkpoint); allowed"
 # Commands of which hardly a line runs for as long as typed() waits.
 QUICK = ["profile", "sweep", "theory", "table", "snapshot", "budget", "dryrun", "cards"]
 # Words that are the beginning of more.

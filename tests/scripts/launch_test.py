@@ -112,8 +112,8 @@ class Launch(unittest.TestCase):
         for number, (code, (record,), _) in enumerate(ends):
             self.assertEqual(code, 4)
             self.assertEqual(record["status"], "usage")
-            self.assertIn(f"rank {number}: --mesh: rank 1 differs from rank 0 in --seed: 2, and "
-                          "there 1;", record["reason"])
+            self.assertIn(f"rank {number}: --mesh: rank 1 differs from rank 0 in --seed: 2 against "
+                          "1;", record["reason"])
 
     def test_an_interrupt_leaves_nothing(self):
         with tempfile.TemporaryDirectory() as path:
@@ -138,7 +138,7 @@ class Launch(unittest.TestCase):
              "--node-rank"),
             (["--nprocs", "1"], "unknown option '--nprocs'"),
             (["--nproc", "2", "--", *MODEL, "--mesh", "dp=two"], "--mesh"),
-            (["--nproc", "2", "--", *MODEL, "--mesh", "dp=3"], "is 3 ranks"),
+            (["--nproc", "2", "--", *MODEL, "--mesh", "dp=3"], "has 3 ranks"),
         ):
             done = subprocess.run([LAUNCH, *words], capture_output=True, text=True, check=False,
                                   env={**os.environ, "HEADROOM_BIN": HEADROOM})

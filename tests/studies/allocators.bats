@@ -110,7 +110,7 @@ STUB
   [[ "$table" == *"| jemalloc |  | 800.0 | -20.0 % | 400.0 | 10.2 | 10.2 to 10.2 |"* ]]
   [[ "$table" == *'| jemalloc | `MALLOC_CONF=background_thread:true,dirty_decay_ms:0` | 800.0 | -20.0 % | 100.0 |'* ]]
   [[ "$table" == *"the advice helps here with jemalloc: jemalloc has its peak 20 % below glibc's"* ]]
-  [[ "$table" == *"tcmalloc has its peak within 5 % of glibc's, what is left at the end 12 % above glibc's, its step 20 % above glibc's."* ]]
+  [[ "$table" == *"tcmalloc has its peak within 5 % of glibc's, memory left at the end 12 % above glibc's, its step 20 % above glibc's."* ]]
   [ "$(wc -l <"$BATS_TEST_TMPDIR/out/allocators.jsonl")" -eq 10 ]
   [ "$(sed -n 2p "$BATS_TEST_TMPDIR/out/allocators.csv")" = "glibc,,1048576000,838860800,10.0,10.0,10.0,ok" ]
 }
@@ -128,7 +128,7 @@ STUB
   [ "$status" -eq 3 ]
   table=$(<"$BATS_TEST_TMPDIR/out/allocators.md")
   [[ "$table" == *"| tcmalloc |  | killed: by signal 9 |"* ]]
-  [[ "$table" == *"A run failed: nothing is said of the advice."* ]]
+  [[ "$table" == *"A run failed: no verdict on the advice."* ]]
 }
 
 @test "an allocator that is not installed stops it before anything runs" {

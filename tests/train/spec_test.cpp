@@ -108,7 +108,7 @@ TEST(Spec, Fp8RunsOnCardsThatHaveItInSizesThatItsProductsTake) {
   wrong[2].d_model = 192;  // 12 heads of 16
   wrong[2].kv_heads = 12;
   wrong[3].context_length = 5;
-  EXPECT_THAT(refusal(wrong[0]), HasSubstr("--d-ff: '100' is no width in multiples of 16"));
+  EXPECT_THAT(refusal(wrong[0]), HasSubstr("--d-ff: '100' is no multiple of 16"));
   EXPECT_THAT(refusal(wrong[1]), HasSubstr("--d-model: '24'"));
   EXPECT_EQ(refusal(wrong[2]), "");
   wrong[2].d_model = 96;
@@ -147,10 +147,10 @@ TEST(Spec, AnImplementationOfAnotherOptimizerIsRefused) {
     return std::string();
   };
   EXPECT_EQ(refusal(OptimizerKind::kAdam8bit, OptimizerImpl::kForeach),
-            "--optimizer-impl: 'foreach' is none of adam8bit's; allowed: reference (example: "
+            "--optimizer-impl: 'foreach' does not exist for adam8bit; allowed: reference (example: "
             "--optimizer-impl reference)");
   EXPECT_THAT(refusal(OptimizerKind::kLion, OptimizerImpl::kFused),
-              HasSubstr("'fused' is none of lion's; allowed: reference, foreach ("));
+              HasSubstr("'fused' does not exist for lion; allowed: reference, foreach ("));
   for (const OptimizerInfo& info : optimizers()) {
     for (const OptimizerImpl impl : info.implementations) EXPECT_EQ(refusal(info.kind, impl), "");
   }
@@ -174,7 +174,7 @@ TEST(Spec, Bf16WeightsGoWithNoAutocastAndMastersWithNothingElse) {
   for (const Precision precision :
        {Precision::kBf16, Precision::kFp16, Precision::kTf32, Precision::kFp8}) {
     EXPECT_THAT(refusal({.precision = precision, .weights = kBf16}),
-                HasSubstr("is arithmetic over FP32 weights"));
+                HasSubstr("applies to FP32 weights"));
   }
   EXPECT_THAT(refusal({.master_weights = kMaster}), HasSubstr("--param-dtype fp32 needs none"));
   EXPECT_THAT(refusal({.rounding = kByChance}), HasSubstr("updates FP32 weights"));

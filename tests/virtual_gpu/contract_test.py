@@ -5,7 +5,7 @@ usage: contract_test.py HEADROOM [--wide] [ROW...]
 
 Each row is one sweep on a small H200: a context that is out of memory in the middle of a step, then
 one that fits. The first is a row with the status oom and the second is as theory says: every
-category to the byte, and the peak, where theory says one, within 0.1 %. Values:
+category to the byte, and the peak, where theory predicts one, within 0.1 %. Values:
 tests/train/techniques/contract_test.cpp. --wide: in every precision, not in the last alone.
 """
 
@@ -27,7 +27,7 @@ CONTEXT_IN_16S = "48"  # of FP8 products
 
 
 def peak_difference(record):
-    """What is wrong with the peak; None where theory says none."""
+    """What is wrong with the peak; None where theory predicts none."""
     if PEAK not in record["predicted"]:
         return None
     theory, measured = record["predicted"][PEAK], record[PEAK]
@@ -36,7 +36,7 @@ def peak_difference(record):
 
 
 def judge(records, precisions, context):
-    """Lines of what is wrong in a row's sweep; in how many of its cells theory says the peak."""
+    """Lines of what is wrong in a row's sweep; in how many of its cells theory predicts the peak."""
     wrong = []
     peaks = 0
     contexts = [str(record["spec"]["context_length"]) for record in records]
@@ -77,7 +77,7 @@ def main():
             failed += bool(wrong)
             for line in wrong:
                 print(f"{row['name']}: {line}", flush=True)
-            print(f"{row['name']}: {'fails' if wrong else 'ok'}, theory says the peak of {said} of "
+            print(f"{row['name']}: {'fails' if wrong else 'ok'}, theory predicts the peak of {said} of "
                   f"{len(precisions)}", flush=True)
     print(f"{cells} cells, the peak of {peaks} within {100 * ALLOWED} % of theory's")
     return 1 if failed or not cells else 0

@@ -187,7 +187,7 @@ class DryRun(unittest.TestCase):
         self.assertEqual(result.allocator["peak_allocated_bytes_since_reset"], checkpointed)
         self.assertIn("reads 4 bytes back at", result.err)
         self.assertIn("train_transformer.py:21", result.err)  # scaler.step
-        self.assertEqual(result.err.count("said once"), 1)
+        self.assertEqual(result.err.count("shown once"), 1)
 
     def test_loss_scaling_is_no_reason_to_doubt_the_peak(self):
         result = self.result("transformer")
@@ -207,7 +207,7 @@ class DryRun(unittest.TestCase):
         self.assertEqual((line["operation"], line["effect"]), (operation, "steers"))
         self.assertGreaterEqual(reads["steer"], 1)
         self.assertTrue(result.document["peak_may_be_wrong"])
-        self.assertRegex(result.err, r"the peak may be wrong: .* decided by them")
+        self.assertRegex(result.err, r"the peak may be wrong: .* branched on them")
         self.assertRegex(result.err, rf"x .*{line_of(mark)} in \w+: {operation}\n")
         return result
 
@@ -234,7 +234,7 @@ class DryRun(unittest.TestCase):
         result = self.result("hold")
         reads = result.processes[0]["host_reads"]
         self.assertEqual((reads["steer"], reads["may_steer"]), (0, 5))
-        self.assertIn("may have decided by them 5 times\n", result.err)
+        self.assertIn("may have branched on them 5 times\n", result.err)
 
     def test_answers_have_the_type_of_what_is_read(self):
         self.assertEqual(self.result("answers").out.splitlines(), [
@@ -249,7 +249,7 @@ class DryRun(unittest.TestCase):
 
     def test_a_loop_that_waits_is_named_and_a_signal_that_stops_it_is_reported(self):
         result = self.assert_steered("stopped", "wait reads", "bool", code=128 + 15)
-        self.assertIn("1,000 reads of device values and none at a new line", result.err)
+        self.assertIn("1,000 reads of device values in a row, none at a new line", result.err)
         self.assertRegex(result.err, rf"--value '[^']*{line_of('wait reads')}=1' answers it")
         self.assertIn("signal 15 (SIGTERM) ended it", result.err)
         self.assertEqual(result.processes[0]["ended_by_signal"], 15)

@@ -281,16 +281,17 @@ exit 7
     def test_a_program_that_is_killed_is_told_apart(self):
         done = fit("--card", "rtx4090", "--vary", "n=1..9", "--", "sh", "-c", "test {n} -lt 3 || kill -KILL $$")
         self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertIn("not for memory: n 4: ended by signal 9", done.stderr)
+        self.assertIn("failed for another reason than memory: n 4: ended by signal 9", done.stderr)
         done = fit("--card", "rtx4090", "--vary", "n=1..9", "--", "sh", "-c", "test {n} -lt 3 || kill -TERM $$")
         self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertIn("not for memory: n 4: ended by signal 15", done.stderr)
+        self.assertIn("failed for another reason than memory: n 4: ended by signal 15", done.stderr)
 
     def test_a_program_that_fails_for_another_reason_is_told_apart(self):
         program = ["sh", "-c", "test {n} -lt 5 || { echo bad luck; exit 7; }"]
         done = fit("--card", "rtx4090", "--vary", "n=1..100", "--", *program)
         self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertIn("not for memory: n 8: exit code 7: bad luck", done.stderr)
+        self.assertIn("failed for another reason than memory: n 8: exit code 7: bad "
+                      "luck", done.stderr)
         self.assertNotIn("expandable", done.stdout)
         done = fit("--card", "rtx4090", "--vary", "n=5..100", "--", *program)
         self.assertEqual(done.returncode, 4, done.stderr)

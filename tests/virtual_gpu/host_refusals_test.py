@@ -97,8 +97,8 @@ class HostRefusals(unittest.TestCase):
         self.assertEqual(record["status"], "oom")
         self.assertRegex(
             record["reason"], r"^warm-up step 1, (forward|backward): pinned host memory for "
-            r"offload: 64\.000 MiB more are asked for with [0-9.]+ MiB pinned and [0-9.]+ MiB of "
-            r"ordinary memory live of [0-9.]+ MiB allowed \(--host-memory\)$")
+            r"offload: 64\.000 MiB more requested with [0-9.]+ MiB of pinned and [0-9.]+ MiB of "
+            r"pageable memory live, of [0-9.]+ MiB allowed \(--host-memory\)$")
         self.assertEqual(left, [])
 
     def test_states_that_the_hosts_limit_refuses_are_ordinary_memory(self):

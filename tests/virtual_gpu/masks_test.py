@@ -65,7 +65,7 @@ class Masks(unittest.TestCase):
         self.assertIn("masks.py", done.stderr)  # the answer that nobody read
         answers.write_text("masks.py:1=0\nmasks.py=3\n")
         done = self.run_dry(["--value-file", str(answers)], "experts", code=2)
-        self.assertIn(f"--value-file: '{answers}:2' holds no answer: ", done.stderr)
+        self.assertIn(f"--value-file: '{answers}:2' has no valid answer: ", done.stderr)
 
     def test_an_eigendecomposition_runs_or_names_the_virtual_gpu_and_what_works(self):
         done = self.run_dry([], "eig", "cusolver", code=1)
@@ -109,7 +109,7 @@ class Masks(unittest.TestCase):
         disk = self.folder / "disk"
         before = self.mounted(disk)
         done = self.run_dry([], "fill", str(disk), code=5, before=before, TMPDIR=str(disk))
-        self.assertRegex(done.stderr, "is not known, or not all of it: .*No space left on device")
+        self.assertRegex(done.stderr, "is not known in full: .*No space left on device")
         full = ["sh", "-c", 'head -c 4m /dev/zero > "$0/full" 2>&1; exec "$@"', str(disk)]
         done = self.run_dry([], "experts", before=[*before, *full], TMPDIR=str(disk))
         self.assertIn("Peaks on a100-80gb", done.stderr)

@@ -10,7 +10,7 @@ combinations (0) by chance, of sizes and contexts too; every fourth is of a name
 100 or more. Then N more (0) with something on the host or on a disk, within 0.1 %: the peak of the
 card, of the host's pinned and of its pageable memory, what lies on the disk and in the buffers
 before it, each on a line of its own, and the bytes over the host link and to and from the disk.
-Prints every cell: theory, measured, difference, where the peak is. What theory says of each
+Prints every cell: theory, measured, difference, where the peak is. What theory predicts of each
 category is held to the byte, as in theory_test.py, and what its rows say is alive at the peak is
 held against the attribution. What is refused is drawn again; a combination whose peak theory does
 not say is named, and fails.
@@ -95,7 +95,7 @@ def judge(headroom, cell, record, allowed):
     if record["status"] != "ok":
         return False, wrong[0]
     if PEAK not in record["predicted"]:
-        return False, "theory says no peak of this"
+        return False, "theory predicts no peak of this"
     theory, measured = record["predicted"][PEAK], record[PEAK]
     off = (theory - measured) / measured
     line = f"{theory:>14} {measured:>14} {100 * off:+9.4f} %  {record['peak_phase']}"
@@ -136,7 +136,7 @@ def measured_beside(record):
 
 
 def of_the_host(record):
-    """Lines: each memory and each way beside what theory says of it; the largest difference."""
+    """Lines: each memory and each way beside what theory predicts of it; the largest difference."""
     lines, largest = [], 0
     for name, theory, measured in measured_beside(record):
         off = (theory - measured) / measured if measured else float(theory != 0)

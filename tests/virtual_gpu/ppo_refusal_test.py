@@ -38,7 +38,7 @@ class PpoRefusalTest(unittest.TestCase):
         """Returns the Record, and the advice as words, which is taken."""
         code, record, err = record_of(*flags)
         self.assertEqual((code, record["status"]), (4, "oom"), err)
-        found = [re.match(r"it runs with (--.*), tried: peak (\S+ \S+) allocated", note)
+        found = [re.match(r"it runs with (--.*) \(tried\): peak (\S+ \S+) allocated", note)
                  for note in record["notes"]]
         advice = [match for match in found if match]
         self.assertEqual(len(advice), 1, record["notes"])
@@ -90,7 +90,7 @@ class PpoRefusalTest(unittest.TestCase):
         code, out, err = run(*FOUR, "--device", "virtual:h200,bytes=4GiB")
         self.assertEqual(code, 4)
         for text in ("When memory ran out", "Live when memory ran out",
-                     "grew last: critic optimizer state", "What would avoid it, tried",
+                     "grew last: critic optimizer state", "Remedies tried",
                      "--empty-cache-between-phases", "runs"):
             self.assertIn(text, out)
         self.assertIn("tried --empty-cache-between-phases: oom in training", err)
@@ -103,7 +103,8 @@ class PpoRefusalTest(unittest.TestCase):
         self.assertEqual(set(re.findall(r"^component .*measured.*", out, re.M)),
                          {"component              measured"}, out)
         self.assertNotRegex(out, r"[+-]\d+\.\d+ %")
-        self.assertEqual(err.count("the phases are the warm-up's, which begins without optimizer "
+        self.assertEqual(err.count("the phases are those of the warm-up iteration, which begins "
+                                   "without optimizer "
                                    "states"), 1, err)
 
     @at_night

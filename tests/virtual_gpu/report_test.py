@@ -94,7 +94,7 @@ class Report(unittest.TestCase):
         self.assertEqual((place["count"], place["bytes"]), (1500, 6000))
         self.assertTrue(any(frame["library"].endswith("endings") for frame in place["stack"]))
         self.assertIn("1000 reads of device values in a row", run.err)
-        self.assertEqual(run.err.count("said once"), 1)
+        self.assertEqual(run.err.count("shown once"), 1)
 
 
 if __name__ == "__main__":

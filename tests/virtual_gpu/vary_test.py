@@ -41,7 +41,8 @@ class Vary(unittest.TestCase):
     def test_a_batch_that_the_script_refuses_is_told_apart(self):
         done = fit("batch=2..3", "--even-only")
         self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertIn("not for memory: batch 3: exit code 1: batch size 3 is odd", done.stderr)
+        self.assertIn("failed for another reason than memory: batch 3: exit code 1: batch size 3 "
+                      "is odd", done.stderr)
 
 
 if __name__ == "__main__":

@@ -80,8 +80,8 @@ void SafetensorsFile::read_header() {
   uint64_t length = 0;
   std::memcpy(&length, map, sizeof(length));
   if (length > static_cast<uint64_t>(bytes - kLengthBytes)) {
-    refuse("is not a safetensors file, or is cut short: its header tags " + std::to_string(length) +
-           " bytes of " + std::to_string(bytes));
+    refuse("is not a safetensors file, or is cut short: its header describes " +
+           std::to_string(length) + " bytes of " + std::to_string(bytes));
   }
   const char* const text = map + kLengthBytes;
   const json header = json::parse(text, text + length, nullptr, /*allow_exceptions=*/false);

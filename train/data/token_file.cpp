@@ -27,7 +27,7 @@ TokenFile::TokenFile(const std::string& path, const std::string& token_type)
   const auto bytes = static_cast<int64_t>(file_.bytes().size());
   if (bytes % width_ != 0 || size_ < 2) {
     throw UsageError("--tokens", path,
-                     "holds " + std::to_string(bytes) + " bytes, not at least two " + token_type +
+                     "has " + std::to_string(bytes) + " bytes, fewer than two " + token_type +
                          " ids of " + std::to_string(width_) + " bytes",
                      kTokensExample);
   }
@@ -48,7 +48,7 @@ void TokenFile::check_ids(int64_t vocab_size, int64_t tokens_per_step, int64_t s
   for (int64_t i = 0; i < read; ++i) {
     if (at(i) >= vocab_size) {
       throw UsageError("--tokens", path_,
-                       "holds id " + std::to_string(at(i)) + " at position " + std::to_string(i) +
+                       "has id " + std::to_string(at(i)) + " at position " + std::to_string(i) +
                            "; allowed: below the vocabulary of " + std::to_string(vocab_size),
                        "--vocab-size " + std::to_string(at(i) + 1));
     }

@@ -24,16 +24,16 @@ void load_weights(const NamedTensors& parameters, const std::string& path, bool 
       {"F32", at::kFloat}, {"F16", at::kHalf}, {"BF16", at::kBFloat16}, {"F64", at::kDouble}};
   for (const auto& [name, entry] : file.entries()) {
     if (!some && !parameters.contains(name))
-      refuse("holds a tensor this model does not have: " + name);
+      refuse("contains a tensor that this model does not have: " + name);
   }
   for (const auto& item : parameters) {
     const auto it = file.entries().find(item.key());
-    if (it == file.entries().end()) refuse("does not hold " + item.key());
+    if (it == file.entries().end()) refuse("does not contain " + item.key());
     const SafetensorsEntry& entry = it->second;
     const auto dtype = kDtypes.find(entry.dtype);
     if (dtype == kDtypes.end()) refuse("holds " + item.key() + " as " + entry.dtype);
     if (item.value().sizes() != at::IntArrayRef(entry.shape)) {
-      refuse("holds " + item.key() + " of shape " + text_of(entry.shape) + "; this model's is " +
+      refuse("has " + item.key() + " of shape " + text_of(entry.shape) + "; this model's is " +
              text_of(item.value().sizes()));
     }
     // from_blob needs a mutable pointer; the copy below only reads.

@@ -54,8 +54,8 @@ void apply_generation(const BuildRequest& request, Step& step) {
   }
   if (is_forced(spec.attention)) {
     request.note({"--attention " + to_string(spec.attention) +
-                  " computes prompts from their first token on; what needs a mask, later chunks "
-                  "and decode, is by the kernel libtorch chooses"});
+                  " computes prompts from their first token on; later chunks and decode need a "
+                  "mask, and libtorch chooses their kernel"});
   }
   step.schedule = std::make_unique<GenerationSchedule>(step, generation_of(spec, step.device()));
 }

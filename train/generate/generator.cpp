@@ -24,7 +24,7 @@ void check(const Prompts& prompts, const Generation& settings) {
   }
   TORCH_CHECK(settings.response_len > 0, "a response has no tokens");
   TORCH_CHECK(settings.cache.at_once() > 0, "a cache of ", settings.cache.all_blocks(),
-              " blocks does not hold one sequence of ", settings.cache.tokens, " tokens");
+              " blocks is too small for one sequence of ", settings.cache.tokens, " tokens");
 }
 
 }  // namespace

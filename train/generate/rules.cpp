@@ -42,7 +42,7 @@ void refuse_elsewhere(const RunSpec& spec) {
   for (const Field& field : fields()) {
     if (field.group != FieldGroup::kGeneration || field.same(spec, defaults)) continue;
     throw UsageError(field.flag(), field.get(spec),
-                     "is of generation, and --profile-type " + to_string(spec.profile_type) +
+                     "applies to generation, and --profile-type " + to_string(spec.profile_type) +
                          " generates nothing; allowed: with generate",
                      kGenerateExample);
   }
@@ -77,7 +77,7 @@ void check_cache(const RunSpec& spec) {
                             ? shape.blocks_of_a_sequence() * kKvCacheBlock
                             : shape.tokens;
   throw UsageError("--kv-cache-tokens", std::to_string(spec.kv_cache_tokens),
-                   "cannot hold one sequence of " + std::to_string(shape.tokens) +
+                   "is too small for one sequence of " + std::to_string(shape.tokens) +
                        " tokens; allowed: 0, or " + std::to_string(least) + " or more",
                    "--kv-cache-tokens " + std::to_string(least));
 }
@@ -85,27 +85,27 @@ void check_cache(const RunSpec& spec) {
 void check_sampling(const RunSpec& spec) {
   if (spec.top_p <= 0) {
     throw UsageError("--top-p", find_field("top_p")->get(spec),
-                     "leaves no token to draw; allowed: above 0, up to 1, which is all",
+                     "leaves no token to sample; allowed: above 0, up to 1 (all tokens)",
                      "--temperature 1 --top-p 0.9");
   }
   if (spec.temperature > 0 || (spec.top_k == 0 && spec.top_p == 1)) return;
   const bool k = spec.top_k != 0;
-  throw UsageError(k ? "--top-k" : "--top-p", find_field(k ? "top_k" : "top_p")->get(spec),
-                   "is of a draw, and --temperature 0 takes the highest without one; allowed: with "
-                   "a --temperature above 0",
-                   k ? "--temperature 1 --top-k 50" : "--temperature 1 --top-p 0.9");
+  throw UsageError(
+      k ? "--top-k" : "--top-p", find_field(k ? "top_k" : "top_p")->get(spec),
+      "applies to sampling, and --temperature 0 is greedy; allowed: with a --temperature above 0",
+      k ? "--temperature 1 --top-k 50" : "--temperature 1 --top-p 0.9");
 }
 
 void check_decode_graph(const RunSpec& spec) {
   if (!spec.decode_graph) return;
   if (spec.device.kind == DeviceKind::kCpu) {
     throw UsageError("--decode-graph", "true",
-                     "is of CUDA, and --device cpu has none; allowed: with cuda, or a virtual card",
+                     "needs CUDA, and --device cpu has none; allowed: with cuda, or a virtual card",
                      "--profile-type generate --decode-graph --device virtual:h200");
   }
   if (spec.param_offload.any()) {
     throw UsageError("--decode-graph", "true",
-                     "holds weights where they were when it was captured, and --param-offload " +
+                     "fixes the addresses of the weights, and --param-offload " +
                          to_string(spec.param_offload) + " moves them; allowed: without it",
                      "--profile-type generate --decode-graph");
   }

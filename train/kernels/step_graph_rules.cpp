@@ -49,15 +49,16 @@ void check_step_graph(const RunSpec& spec) {
     refuse("captures one rank, and --mesh is " + to_string(spec.mesh), "without --mesh");
   }
   if (spec.activations.offloaded() || spec.param_offload.any() || offloads_optimizer(spec)) {
-    refuse("cannot capture copies to the host, which offloading waits for", "without offloading");
+    refuse("cannot capture the copies to the host that offloading waits for", "without offloading");
   }
   if (!spec.save_checkpoint.empty()) {
-    refuse("leaves the count of updates on the card, and --save-checkpoint writes the host's",
+    refuse("keeps the count of updates on the card, and --save-checkpoint writes that of the host",
            "without --save-checkpoint");
   }
   if (spec.warmup_steps < 2) {
-    refuse("runs one step as it is and captures the next, both before the first that is measured",
-           "with --warmup-steps 2 or more");
+    refuse(
+        "runs one step without a graph and captures the next, both before the first measured step",
+        "with --warmup-steps 2 or more");
   }
 }
 

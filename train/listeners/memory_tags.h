@@ -50,9 +50,9 @@ inline const EnumWords<Category>& words_of(Category) {
       {Category::kActivations, "activations", "saved for backward"},
       {Category::kCastCache, "cast_cache", "low-precision copies of weights"},
       {Category::kKvCache, "kv_cache", "keys and values of earlier tokens, in generation"},
-      {Category::kWorkspaces, "workspaces", "what cuBLAS computes in"},
-      {Category::kTemporaries, "temporaries", "what nobody tags and nothing saves"},
-      {Category::kOther, "other", "inputs, tables, what was there before"}};
+      {Category::kWorkspaces, "workspaces", "scratch memory of cuBLAS"},
+      {Category::kTemporaries, "temporaries", "memory that is neither tagged nor saved"},
+      {Category::kOther, "other", "inputs, tables, earlier allocations"}};
   return kWords;
 }
 

@@ -13,10 +13,10 @@ namespace {
 torch::Tensor pinned_slab(int64_t bytes, int64_t taken) {
   HostBudget& budget = HostBudget::instance();
   TORCH_CHECK_WITH(OutOfMemoryError, budget.lets(bytes),
-                   "pinned host memory for offload: ", format_bytes(bytes),
-                   " more are asked for with ", format_bytes(budget.pinned), " pinned and ",
-                   format_bytes(budget.ordinary), " of ordinary memory live of ",
-                   format_bytes(budget.limit), " allowed (--host-memory)");
+                   "pinned host memory for offload: ", format_bytes(bytes), " more requested with ",
+                   format_bytes(budget.pinned), " of pinned and ", format_bytes(budget.ordinary),
+                   " of pageable memory live, of ", format_bytes(budget.limit),
+                   " allowed (--host-memory)");
   try {
     torch::Tensor slab = torch::empty({bytes}, torch::dtype(torch::kUInt8).pinned_memory(true));
     budget.pinned += bytes;

@@ -69,7 +69,7 @@ OptimizerInfo adam8bit() {
                        .chunk = kAdam8bitChunk,
                        .at_least = k8BitSmallest,
                        .source = kChunkSource,
-                       .condition = "which gradients of the chunk are not finite"},
+                       .condition = "marks of the gradients of the chunk that are not finite"},
                       {.name = "update",
                        .is_decoded = true,
                        .below = k8BitSmallest,

@@ -36,13 +36,14 @@ void validate_roles(const PpoSpec& spec, const Roles& roles) {
   TORCH_CHECK(roles.actor, "an iteration has an actor");
   TORCH_CHECK(roles.reward || roles.rule, "an iteration has a reward model or a rule");
   if (spec.algorithm == PpoAlgorithm::kPpo && !roles.critic) {
-    throw UsageError("--algorithm", "ppo", "needs a critic; without one there is grpo",
+    throw UsageError("--algorithm", "ppo", "needs a critic; allowed without one: grpo",
                      "--algorithm grpo --group-size 4");
   }
   if (spec.kl_coef != 0 && !roles.reference) {
-    throw UsageError("--kl-coef", std::to_string(spec.kl_coef),
-                     "is of the distance to a reference, and there is none; allowed there: 0",
-                     "--kl-coef 0");
+    throw UsageError(
+        "--kl-coef", std::to_string(spec.kl_coef),
+        "weights the distance to a reference model, and there is none; allowed there: 0",
+        "--kl-coef 0");
   }
 }
 

@@ -103,16 +103,17 @@ std::string newest_checkpoint(const std::string& directory, std::vector<std::str
   if (is_readable(index_of_checkpoint(directory))) return directory;
   const std::vector<int64_t> steps = steps_of_checkpoints(directory);
   if (steps.empty()) {
-    throw UsageError("--load-checkpoint", directory,
-                     is_directory(directory)
-                         ? "holds no whole checkpoint; allowed: what --save-checkpoint wrote"
-                         : "is no directory; allowed: what --save-checkpoint wrote",
-                     "--load-checkpoint checkpoints");
+    throw UsageError(
+        "--load-checkpoint", directory,
+        is_directory(directory)
+            ? "contains no complete checkpoint; allowed: a directory that --save-checkpoint wrote"
+            : "is no directory; allowed: a directory that --save-checkpoint wrote",
+        "--load-checkpoint checkpoints");
   }
   for (const std::string& name : names_in(directory)) {
     const auto step = step_of(name);
     if (passed_over != nullptr && step && *step > steps.back()) {
-      passed_over->push_back("passed over the newer checkpoint " + in_directory(directory, name) +
+      passed_over->push_back("skipped the newer checkpoint " + in_directory(directory, name) +
                              ": its index is missing or cannot be read");
     }
   }
@@ -134,9 +135,9 @@ CheckpointDirectory::CheckpointDirectory(const std::string& directory,
   const std::vector<int64_t> steps = steps_of_checkpoints(directory_);
   if (is_own || steps.empty()) return;
   throw UsageError("--save-checkpoint", directory_,
-                   "holds the checkpoint of step " + std::to_string(steps.back()) +
-                       " of another run; allowed: another directory, or --load-checkpoint of this "
-                       "one, to go on",
+                   "contains the checkpoint of step " + std::to_string(steps.back()) +
+                       " of another run; allowed: another directory, or --load-checkpoint with "
+                       "this one, to resume",
                    "--load-checkpoint " + directory_ + " --save-checkpoint " + directory_);
 }
 

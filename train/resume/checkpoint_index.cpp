@@ -203,7 +203,7 @@ std::string damage_of(const CheckpointIndex::Piece& piece, const CheckpointIndex
   const auto entry = file.entries().find(piece.key);
   if (entry == file.entries().end() || entry->second.dtype != stored.dtype ||
       entry->second.shape != piece.place.sizes) {
-    return "is damaged: " + piece.file + " and the index say different things of " + piece.key;
+    return "is damaged: " + piece.file + " and the index disagree on " + piece.key;
   }
   if (piece.sum && checksum(entry->second.data, entry->second.bytes) != *piece.sum) {
     return "is damaged: the checksum of " + piece.key + " in " + piece.file +
@@ -223,7 +223,7 @@ CheckpointIndex read_index(const std::string& checkpoint) {
   } catch (const ReadError& error) {
     refuse(checkpoint, "cannot be read: " + error.reason());
   } catch (const std::exception&) {
-    refuse_damaged(checkpoint, "is damaged: its index is none of a checkpoint");
+    refuse_damaged(checkpoint, "is damaged: its index has another format");
   }
 }
 
@@ -244,8 +244,8 @@ std::vector<std::string> check_same_run(const std::string& checkpoint, const Che
       words += what;
       return words;
     };
-    std::string problem = "is of a run with " + said(there);
-    problem += ", and this one has " + said(value);
+    std::string problem = "was saved by a run with " + said(there);
+    problem += ", and this run has " + said(value);
     problem += "; allowed: the same";
     throw UsageError("--load-checkpoint", checkpoint, problem, said(there));
   }
@@ -254,9 +254,9 @@ std::vector<std::string> check_same_run(const std::string& checkpoint, const Che
     const std::string there = value_in(index.run, name);
     if (there == value || !index.run.contains(name)) continue;  // earlier versions store less
     const auto in_words = [](const std::string& text) { return text.empty() ? "none" : text; };
-    std::string note = "the checkpoint is of a run with " + flag_of(name);
+    std::string note = "the checkpoint was saved by a run with " + flag_of(name);
     note += " " + in_words(there);
-    note += ", and this one has " + in_words(value);
+    note += ", and this run has " + in_words(value);
     notes.push_back(std::move(note));
   }
   return notes;

@@ -41,14 +41,14 @@ class Reader {
 
   void fill(const OwnTensor& own) {
     const auto found = index_.tensors.find(own.name);
-    if (found == index_.tensors.end()) refuse("does not hold " + own.name);
+    if (found == index_.tensors.end()) refuse("does not contain " + own.name);
     const CheckpointIndex::Stored& stored = found->second;
     const std::string dtype = safetensors_dtype(own.tensor.scalar_type());
     if (stored.dtype != dtype) {
-      refuse("holds " + own.name + " as " + stored.dtype + ", and this run keeps it as " + dtype);
+      refuse("has " + own.name + " as " + stored.dtype + ", and this run uses " + dtype);
     }
     if (stored.shape != own.shape) {
-      refuse("holds " + own.name + " of shape " + in_words(whole_of(stored.shape)) +
+      refuse("has " + own.name + " of shape " + in_words(whole_of(stored.shape)) +
              ", and this run's is " + in_words(whole_of(own.shape)));
     }
     int64_t begin = 0;
@@ -74,7 +74,8 @@ class Reader {
       missing -= shared->numel();
     }
     if (missing != 0) {
-      refuse_damaged(checkpoint_, "is damaged: its pieces of " + name + " are not the whole");
+      refuse_damaged(checkpoint_,
+                     "is damaged: its pieces of " + name + " are not the whole tensor tensor");
     }
   }
 
@@ -121,11 +122,9 @@ int64_t load_checkpoint(Step& step, const RunSpec& spec, const DeviceMesh* devic
   if (device_mesh != nullptr) checkpoint = device_mesh->of_first(checkpoint);
   const CheckpointIndex index = read_index(checkpoint);
   for (const std::string& note : check_same_run(checkpoint, index, spec)) notes->push_back(note);
-  notes->push_back("going on from step " + std::to_string(index.step) + " of " + checkpoint);
+  notes->push_back("resuming from step " + std::to_string(index.step) + " of " + checkpoint);
   if (!index.has_sums) {
-    notes->push_back(checkpoint +
-                     " was saved without checksums: that its data is what was saved "
-                     "is not known");
+    notes->push_back(checkpoint + " was saved without checksums: its data cannot be verified");
   }
   const std::vector<Optimizer*> optimizers = step.update->optimizers();
   for (Optimizer* optimizer : optimizers) {

@@ -12,12 +12,12 @@ void check_kept(const RunSpec& spec, const std::string& flag, const std::string&
     throw UsageError(flag, directory, problem, example);
   };
   if (spec.profile_type != Mode::kTraining) {
-    refuse("is of weights and what updates them, which --profile-type " +
-               to_string(spec.profile_type) + " has not; allowed: with training",
+    refuse("needs weights and an optimizer, and --profile-type " + to_string(spec.profile_type) +
+               " has no optimizer; allowed: with training",
            "--profile-type training --device cpu " + with);
   }
   if (is_virtual(spec)) {
-    refuse("is of values, which " + to_string(spec.device) + " has none of; allowed: cpu, cuda",
+    refuse("needs values, and " + to_string(spec.device) + " has none; allowed: cpu, cuda",
            "--device cpu " + with);
   }
   if (spec.optimizer_offload.any()) {
@@ -38,7 +38,7 @@ void check_checkpoints(const RunSpec& spec) {
   if (spec.save_every > 0 && spec.save_checkpoint.empty()) {
     throw UsageError(
         "--save-every", std::to_string(spec.save_every),
-        "has nowhere to save; allowed with --save-checkpoint",
+        "needs a directory to save to; allowed with --save-checkpoint",
         "--profile-type training --device cpu --save-checkpoint checkpoints --save-every 100");
   }
   if (!spec.save_checkpoint.empty()) check_kept(spec, "--save-checkpoint", spec.save_checkpoint);

@@ -12,8 +12,7 @@ constexpr int64_t kMultiple = 16;  // elements: cuBLAS needs rows of whole 16 by
 void check_width(const std::string& flag, int64_t size, const std::string& example) {
   if (size % kMultiple == 0) return;
   throw UsageError(flag, std::to_string(size),
-                   "is no width in multiples of 16, which the products of --precision fp8 want",
-                   example);
+                   "is no multiple of 16, which the products of --precision fp8 need", example);
 }
 
 }  // namespace
@@ -38,7 +37,7 @@ void check_fp8(const RunSpec& spec) {
   if (config.kv_dim() % kMultiple != 0) {
     throw UsageError("--kv-heads", std::to_string(config.kv_heads),
                      "makes keys of " + std::to_string(config.kv_dim()) +
-                         " numbers, no multiple of 16, which the products of --precision fp8 want",
+                         " numbers, no multiple of 16, which the products of --precision fp8 need",
                      "--d-model 768 --heads 12 --kv-heads 4");
   }
   const int64_t sequences = sequences_of_a_pass(spec);
@@ -47,7 +46,7 @@ void check_fp8(const RunSpec& spec) {
   throw UsageError(
       "--context-length", std::to_string(spec.context_length),
       "times " + std::to_string(sequences) + " sequences is " + std::to_string(tokens) +
-          " tokens, no multiple of 16, which the products of --precision fp8 want",
+          " tokens, no multiple of 16, which the products of --precision fp8 need",
       "--context-length " + std::to_string((spec.context_length / kMultiple + 1) * kMultiple));
 }
 

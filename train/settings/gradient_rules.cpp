@@ -26,7 +26,7 @@ void check_micro_batches(const RunSpec& spec) {
 void check_clipping(const RunSpec& spec) {
   if (spec.max_grad_norm == 0 || spec.profile_type == Mode::kTraining) return;
   throw UsageError("--max-grad-norm", find_field("max_grad_norm")->get(spec),
-                   "clips what an optimizer takes, and --profile-type " +
+                   "clips gradients for an optimizer, and --profile-type " +
                        to_string(spec.profile_type) + " has none; allowed there: 0",
                    "--profile-type training --max-grad-norm 1");
 }
@@ -45,12 +45,12 @@ void check_release(const RunSpec& spec) {
            " does not; allowed: with training");
   }
   if (spec.micro_batches > 1) {
-    refuse("frees what --micro-batches " + std::to_string(spec.micro_batches) +
+    refuse("frees the gradients that --micro-batches " + std::to_string(spec.micro_batches) +
            " adds up; allowed: with --micro-batches 1");
   }
   if (spec.max_grad_norm > 0) {
     refuse(
-        "leaves no moment with all gradients, whose norm --max-grad-norm is of; allowed: "
+        "frees each gradient at once, and --max-grad-norm needs the norm of all of them; allowed: "
         "without it");
   }
   if (spec.precision == Precision::kFp16) refuse_release_of_scaled_gradients();
@@ -67,22 +67,22 @@ constexpr const char* kOffloadExample = "--profile-type training --optimizer-off
 // Checks which parameters the host updates, and with which optimizer.
 void check_offloaded_update(const RunSpec& spec) {
   if (spec.profile_type != Mode::kTraining) {
-    refuse_offload(spec, "keeps what updates parameters, which --profile-type " +
-                             to_string(spec.profile_type) + " does not do; allowed: with training");
+    refuse_offload(spec, "keeps the states of an optimizer, and --profile-type " +
+                             to_string(spec.profile_type) + " has none; allowed: with training");
   }
   if (spec.optimizer != OptimizerKind::kAdamw) {
-    refuse_offload(spec, "updates by the host's AdamW, and --optimizer is " +
+    refuse_offload(spec, "updates with AdamW on the host, and --optimizer is " +
                              to_string(spec.optimizer) + "; allowed: with adamw");
   }
   if (spec.optimizer_impl != OptimizerImpl::kReference) {
-    refuse_offload(spec, "updates by the host's AdamW, and --optimizer-impl " +
+    refuse_offload(spec, "updates with AdamW on the host, and --optimizer-impl " +
                              to_string(spec.optimizer_impl) +
-                             " is of the device's; allowed: with reference");
+                             " runs on the device; allowed: with reference");
   }
   if (spec.weights == WeightType::kBf16 && spec.master_weights == MasterCopy::kNone) {
     refuse_offload(spec,
-                   "updates FP32 numbers on the host, which BF16 weights without a master copy "
-                   "have not; allowed: with --master-weights fp32, or --param-dtype fp32",
+                   "updates FP32 numbers on the host, and BF16 weights without a master copy have "
+                   "none; allowed: with --master-weights fp32, or --param-dtype fp32",
                    " --param-dtype bf16 --master-weights fp32");
   }
 }
@@ -93,8 +93,8 @@ void check_offload(const RunSpec& spec) {
   check_offloaded_update(spec);
   if (spec.release_gradients) {
     refuse_offload(spec,
-                   "has each gradient leave inside backward already, updated by the host; "
-                   "allowed: without --release-gradients");
+                   "already moves each gradient to the host inside backward; allowed: without "
+                   "--release-gradients");
   }
   if (spec.precision == Precision::kFp16 && spec.optimizer_offload.space == MemorySpace::kDisk) {
     refuse_files_beside_a_loss_scale();
@@ -114,15 +114,15 @@ void check_param_offload(const RunSpec& spec) {
 
 void refuse_files_beside_a_loss_scale() {
   throw UsageError(kOffload, "nvme",
-                   "keeps in files what a run goes on from, and the scale of an FP16 loss is not "
-                   "among it; allowed: cpu, or --precision fp32, tf32, bf16, fp8",
+                   "keeps the state of a run in files, and the scale of an FP16 loss is not part "
+                   "of it; allowed: cpu, or --precision fp32, tf32, bf16, fp8",
                    std::string(kOffloadExample) + " --precision fp16");
 }
 
 void refuse_release_of_scaled_gradients() {
   throw UsageError(kRelease, "true",
-                   "updates before it is known that every FP16 gradient is finite, which loss "
-                   "scaling must know; allowed: with --precision fp32, tf32, bf16, fp8",
+                   "updates inside backward, and FP16 loss scaling must check all gradients before "
+                   "an update; allowed: with --precision fp32, tf32, bf16, fp8",
                    release_example() + " --precision bf16");
 }
 

@@ -60,19 +60,19 @@ void check_optimizer(const RunSpec& spec) {
     if (impl == spec.optimizer_impl) return;
     allowed.push_back(to_string(impl));
   }
-  throw UsageError("--optimizer-impl", to_string(spec.optimizer_impl),
-                   "is none of " + to_string(spec.optimizer) + "'s; allowed: " + join(allowed),
-                   "--optimizer-impl " + allowed.front());
+  throw UsageError(
+      "--optimizer-impl", to_string(spec.optimizer_impl),
+      "does not exist for " + to_string(spec.optimizer) + "; allowed: " + join(allowed),
+      "--optimizer-impl " + allowed.front());
 }
 
 void check_weights(const RunSpec& spec) {
   const bool bf16 = spec.weights == WeightType::kBf16;
   if (bf16 && spec.precision != Precision::kFp32) {
-    throw UsageError(
-        "--precision", to_string(spec.precision),
-        "is arithmetic over FP32 weights; with --param-dtype bf16 all of it is BF16 and "
-        "nothing is cast; allowed there: fp32, which is the default",
-        "--param-dtype bf16 --master-weights fp32");
+    throw UsageError("--precision", to_string(spec.precision),
+                     "applies to FP32 weights; with --param-dtype bf16 all arithmetic is BF16 and "
+                     "nothing is cast; allowed there: fp32 (the default)",
+                     "--param-dtype bf16 --master-weights fp32");
   }
   if (!bf16 && spec.master_weights != MasterCopy::kNone) {
     throw UsageError("--master-weights", to_string(spec.master_weights),
@@ -81,11 +81,11 @@ void check_weights(const RunSpec& spec) {
   }
   if (spec.rounding == Rounding::kNearest) return;
   if (!bf16 || spec.master_weights != MasterCopy::kNone) {
-    throw UsageError("--rounding", to_string(spec.rounding),
-                     std::string("is of updates of BF16 weights themselves, and here the optimizer "
-                                 "updates FP32 ") +
-                         (bf16 ? "master weights" : "weights") + "; allowed: nearest",
-                     "--param-dtype bf16 --rounding stochastic");
+    throw UsageError(
+        "--rounding", to_string(spec.rounding),
+        std::string("applies to updates of BF16 weights, and here the optimizer updates FP32 ") +
+            (bf16 ? "master weights" : "weights") + "; allowed: nearest",
+        "--param-dtype bf16 --rounding stochastic");
   }
 }
 
@@ -115,8 +115,8 @@ void validate(const RunSpec& spec) {
   check_checkpoint(spec.checkpoint, model_config(spec).layers);
   if (spec.precision == Precision::kTf32 && spec.device.kind == DeviceKind::kCpu) {
     throw UsageError("--precision", "tf32",
-                     "is arithmetic of NVIDIA cards from compute capability 8.0 on, and on the CPU "
-                     "nothing would be rounded; allowed there: fp32, bf16, fp16, fp8",
+                     "is arithmetic of NVIDIA cards from compute capability 8.0 on, and the CPU "
+                     "rounds nothing; allowed there: fp32, bf16, fp16, fp8",
                      "--precision fp32");
   }
   if (spec.measure_steps + spec.record_steps == 0) {
@@ -125,7 +125,8 @@ void validate(const RunSpec& spec) {
                      "--measure-steps 10");
   }
   if (!spec.snapshot.empty() && spec.record_steps == 0) {
-    throw UsageError("--record-steps", "0", "records nothing for --snapshot to write",
+    throw UsageError("--record-steps", "0",
+                     "records nothing for --snapshot; allowed with it: 1 or more",
                      "--record-steps 1");
   }
 }

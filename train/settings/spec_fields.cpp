@@ -126,7 +126,7 @@ std::vector<Field> mesh_fields() {
            .timed = false}),
       word<&R::reshard_after_forward>(
           {.name = "reshard_after_forward",
-           .help = "whether --zero 3 frees gathered weights between forward and backward",
+           .help = "freeing of gathered weights between forward and backward under --zero 3",
            .timed = false}),
       integer<&R::shard_group, 0, kHuge>(
           {.name = "shard_group",

@@ -19,9 +19,9 @@ void apply_checkpoint(const BuildRequest& request, Step& step) {
   step.run_groups = checkpointing_runner(setting, listener);
   if (setting.kind != CheckpointKind::kSelective) return;
   if (request.spec.attention != Attention::kEager) {
-    request.note({flag +
-                  " computes nothing again: scaled_dot_product_attention keeps what its kernel "
-                  "keeps"});
+    request.note(
+        {flag +
+         " recomputes nothing: scaled_dot_product_attention keeps the tensors of its kernel only"});
     return;
   }
   step.model()->run_core_by(recomputing_core(listener));

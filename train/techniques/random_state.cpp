@@ -62,8 +62,8 @@ void RandomState::set() const {
   const std::optional<OfCard> now = of_card(device_);
   if (card_ == now) return;
   TORCH_CHECK(!card_->captured && !now->captured,
-              "what draws random numbers on a card cannot be computed again inside a captured CUDA "
-              "graph: its generator cannot be set back there");
+              "operations that draw random numbers on a card cannot be computed again inside a "
+              "captured CUDA graph: their generator cannot be reset there");
   at::CUDAGeneratorImpl& of_card = card_generator(device_);
   const std::lock_guard<std::mutex> lock(of_card.mutex_);
   of_card.set_current_seed(card_->seed);

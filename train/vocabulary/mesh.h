@@ -38,7 +38,7 @@ enum class Reshard { kAlways, kNever };
 inline const EnumWords<Reshard>& words_of(Reshard) {
   static const EnumWords<Reshard> kWords = {
       {Reshard::kAlways, "always", "gathered again for backward"},
-      {Reshard::kNever, "never", "they stay until backward is through with them"}};
+      {Reshard::kNever, "never", "kept until backward no longer needs them"}};
   return kWords;
 }
 

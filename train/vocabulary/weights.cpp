@@ -18,7 +18,8 @@ const EnumWords<WeightType>& words_of(WeightType) {
 const EnumWords<MasterCopy>& words_of(MasterCopy) {
   static const EnumWords<MasterCopy> kWords = {
       {MasterCopy::kNone, "none", "the optimizer updates the weights themselves"},
-      {MasterCopy::kFp32, "fp32", "it updates an FP32 copy, of which the weights are made anew"}};
+      {MasterCopy::kFp32, "fp32",
+       "the optimizer updates an FP32 copy and casts it to the weights"}};
   return kWords;
 }
 

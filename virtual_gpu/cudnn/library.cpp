@@ -67,8 +67,8 @@ cudnnBackendDescriptor_t make_device(const Card& card, int ordinal) {
   auto* version = reinterpret_cast<size_t (*)()>(cudnn_function("cudnnGetVersion"));
   std::fprintf(
       stderr,
-      "virtual GPU: cuDNN %zu does not plan for this card without it (status %d; 90800 and "
-      "later can): cuDNN is not available here\n",
+      "virtual GPU: cuDNN %zu cannot plan for this card without a real one (status %d; cuDNN 90800 "
+      "and later can): cuDNN is not available here\n",
       version == nullptr ? 0 : version(), static_cast<int>(status));
   return nullptr;
 }

@@ -27,12 +27,12 @@ void say_no_private_tables(const std::string& path) {
   }
   if (name.starts_with("libcudnn") || name.starts_with("libcublasLt")) {
     say_assumed(
-        "cuDNN's plans for convolutions: engines that only a device can judge were passed "
-        "over, the workspaces may differ");
+        "cuDNN's plans for convolutions: engines that need a real device were skipped, the "
+        "workspaces may differ");
     return;
   }
-  say_refused((path + " holds a statically linked CUDA runtime: link the shared one "
-                      "(nvcc --cudart shared); what it does")
+  say_refused((path + " contains a statically linked CUDA runtime (link the shared one: nvcc "
+                      "--cudart shared); its work")
                   .c_str());
 }
 

@@ -81,7 +81,7 @@ ncclResult_t check_communicator(const ncclComm* comm) {
   const auto& all = known().all;
   const bool is_known =
       std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.get() == comm; });
-  if (!is_known) return nccl_failure(ncclInvalidArgument, "this is no communicator");
+  if (!is_known) return nccl_failure(ncclInvalidArgument, "this is not a communicator");
   if (comm->is_destroyed) {
     return nccl_failure(ncclInvalidArgument, "the communicator was destroyed");
   }

@@ -29,7 +29,7 @@ ncclResult_t make(ncclComm_t* comm, int size, const ncclUniqueId& id, int rank,
   *comm = nullptr;
   if (size < 1 || rank < 0 || rank >= size) {
     return nccl_failure(ncclInvalidArgument, "rank " + std::to_string(rank) + " of " +
-                                                 std::to_string(size) + " ranks is none");
+                                                 std::to_string(size) + " ranks is out of range");
   }
   if (const ncclResult_t error = check_config(config)) return error;
   *comm = add_communicator(identity_of(id), size, rank, config);

@@ -61,7 +61,7 @@ ncclResult_t await_peers(ncclComm* comm) {
     const auto card = peers.readers[static_cast<size_t>(rank)]->card(until_end_of(comm));
     if (!card) {
       return nccl_failure(ncclRemoteError, "rank " + std::to_string(rank) + " of " +
-                                               std::to_string(comm->size) + " did not come");
+                                               std::to_string(comm->size) + " did not join");
     }
     for (size_t other = 0; other < cards.size(); ++other) {
       if (cards[other] != *card) continue;

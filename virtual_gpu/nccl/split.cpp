@@ -86,8 +86,9 @@ ncclResult_t ncclCommShrink(ncclComm_t comm, int* excluded, int count, ncclComm_
   const bool is_twice = std::adjacent_find(out.begin(), out.end()) != out.end();
   if (is_twice || out.front() < 0 || out.back() >= comm->size ||
       std::binary_search(out.begin(), out.end(), comm->rank)) {
-    return nccl_failure(ncclInvalidArgument,
-                        "ranks are left out that are none, or twice, or the one that asks");
+    return nccl_failure(
+        ncclInvalidArgument,
+        "the excluded ranks contain an unknown rank, a duplicate or the calling rank");
   }
   const auto before = std::lower_bound(out.begin(), out.end(), comm->rank) - out.begin();
   *child = add_communicator(next_child(comm), comm->size - count,

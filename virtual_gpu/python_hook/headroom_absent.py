@@ -209,8 +209,9 @@ def refuse_unknown_objects(torch, name):
             rank = torch.distributed.get_rank()
             sys.stderr.write(
                 f"headroom dryrun: rank {rank} runs alone and waits for an object of rank {source}, "
-                f"which has not run: let it run before (--rank {source},{rank}), run all together, or "
-                "tell a pipeline's stages what they would ask (input_args and output_args)\n"
+                f"which has not run: run it first (--rank {source},{rank}), run all ranks "
+                "together, or "
+                "give a pipeline's stages their shapes (input_args and output_args)\n"
             )
             raise SystemExit(5) from None
 

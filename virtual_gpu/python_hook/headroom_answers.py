@@ -91,7 +91,7 @@ class Answers:
             answer.failed(f"{number} is no value of {kind or f'{size} bytes'}")
             return False
         if size % len(element) != 0:
-            answer.failed(f"what is read has {size} bytes, of which type is not known")
+            answer.failed(f"the program reads {size} bytes of an unknown type")
             return False
         ctypes.memmove(to, element * (size // len(element)), size)
         return True

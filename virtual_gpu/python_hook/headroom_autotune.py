@@ -16,8 +16,8 @@ def _say():
         return
     _SAID.append(True)
     sys.stderr.write(
-        "headroom dryrun: autotuning takes the first kernel that runs, PyTorch's own where there "
-        "is one: on a virtual GPU there are no times to choose by (said once)\n"
+        "headroom dryrun: autotuning takes the first kernel that runs, PyTorch's own if it "
+        "exists, as a virtual GPU has no times to compare (shown once)\n"
     )
 
 

@@ -146,7 +146,7 @@ class Reads:
         at = f" at {place.where}" if place.where else ""
         sys.stderr.write(
             "virtual GPU: values on a virtual GPU are zeros; "
-            f"the program reads {size} bytes back{at} (said once)\n"
+            f"the program reads {size} bytes back{at} (shown once)\n"
         )
 
     def say_loop(self, reads):
@@ -157,7 +157,8 @@ class Reads:
             return
         named = " and ".join(place.where for place in around[:MOST_NAMED])
         sys.stderr.write(
-            f"headroom dryrun: {reads:,} reads of device values and none at a new line: at {named}; "
+            f"headroom dryrun: {reads:,} reads of device values in a row, none at a new line: at "
+            f"{named}; "
             "they are zeros, so a loop that waits for another value never ends; "
             f"--value '{around[0].line}=1' answers {'it' if len(around) == 1 else 'the first'}\n"
         )

@@ -79,7 +79,7 @@ void note_host_read(void* to, const void* from, uint64_t bytes) {
   if (is_first && !reads_are_expected()) {
     std::fprintf(stderr,
                  "virtual GPU: values on a virtual GPU are zeros; the program reads %llu bytes "
-                 "back here (said once):\n",
+                 "back here (shown once):\n",
                  static_cast<unsigned long long>(bytes));
     print_stack(stack);
   }

@@ -20,13 +20,12 @@ struct Refused {
 
 constexpr std::array kRefused{
     Refused{"cusparseLt", "cuSPARSELt", "semi-structured sparsity fails"},
-    Refused{
-        "cusparse", "sum or product of two sparse tensors",
-        "how large its result is depends on what they hold, so it fails; a product with a dense "
-        "tensor works"},
+    Refused{"cusparse", "sum or product of two sparse tensors",
+            "the size of its result depends on their values, so it fails; a product with a dense "
+            "tensor works"},
     Refused{"cusolverDnXgeev",
             "eigendecomposition of general matrices (torch.linalg.eig) by cuSOLVER",
-            "its workspace is known only where a card is, so it fails; MAGMA's runs, by "
+            "its workspace is known only on a real card, so it fails; MAGMA's version runs: "
             "torch.backends.cuda.preferred_linalg_library('magma')"},
     Refused{"ncclDevComm", "NCCL device communicator", "symmetric memory's own kernels fail"},
 };

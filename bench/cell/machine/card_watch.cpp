@@ -107,8 +107,7 @@ void CardWatch::fill(Record& record) const {
     nvml["clock_limited_by"] = words_of_reasons(*clock_reasons_, false);
     const auto slowing = words_of_reasons(*clock_reasons_, true);
     if (!slowing.empty()) {
-      record.notes.push_back("the card's clock was held down between timed steps: " +
-                             join(slowing));
+      record.notes.push_back("the card's clock was lowered between timed steps: " + join(slowing));
     }
   }
   if (!knows_processes_) return;
@@ -121,8 +120,7 @@ void CardWatch::fill(Record& record) const {
     others.push_back(in_words(process));
   }
   if (!others.empty()) {
-    record.notes.push_back("other processes were on the card while steps were timed: " +
-                           join(others));
+    record.notes.push_back("other processes used the card while steps were timed: " + join(others));
   }
 }
 

@@ -20,11 +20,11 @@ torch::Device resolve_device(const Device& asked) {
       if (count > 0 && !is_real(first)) return first;
       if (const std::string limit = address_limit_in_words();
           under_virtual_card() && !limit.empty()) {
-        return refuse("finds no room for its addresses, some four times its memory: " + limit +
+        return refuse("cannot reserve its addresses, about four times its memory: " + limit +
                       " (allowed: unlimited, or a smaller card)");
       }
       return refuse(
-          "needs the stand-in under this program; start it with headroom "
+          "needs the virtual GPU preloaded into this program; start the program with headroom "
           "(example: headroom profile --model-size small --device virtual:h200)");
     case DeviceKind::kCuda:
       break;
@@ -33,8 +33,8 @@ torch::Device resolve_device(const Device& asked) {
   if (index < count) return {torch::kCUDA, static_cast<c10::DeviceIndex>(index)};
   if (count == 0) {
     return refuse(
-        "needs an NVIDIA card and its driver, and this machine has none; a virtual one has no "
-        "times (headroom cards lists them), --device cpu has "
+        "needs an NVIDIA card and its driver, and this machine has none; a virtual card has no "
+        "times (headroom cards lists the cards), --device cpu has times "
         "(example: headroom profile --model-size small --device virtual:h200)");
   }
   return refuse("is not on this machine; allowed: cuda:0 to cuda:" + std::to_string(count - 1) +

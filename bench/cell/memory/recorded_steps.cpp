@@ -40,7 +40,7 @@ void fill_phase_ends(const Attribution& attribution, Record& record) {
 
 void find_growth(const Snapshot& snapshot, Record& record) {
   if (record.trace_truncated) {
-    record.notes.emplace_back("what grows is not known: the trace is truncated (--max-entries)");
+    record.notes.emplace_back("growth is not known: the trace is truncated (--max-entries)");
     return;
   }
   for (size_t device = 0; device < snapshot.device_traces.size(); ++device) {

@@ -71,9 +71,9 @@ std::string write_snapshot_of_refusal(const RunSpec& spec, int64_t host_memory_b
     const std::optional<Snapshot> snapshot = snapshot_of_refusal(again, host_memory_bytes);
     if (!snapshot) return "no snapshot: the repeated run did not run out of this memory";
     write_snapshot(*snapshot, spec.snapshot);
-    return spec.snapshot + " holds the moment memory ran out, in a repeated run";
+    return spec.snapshot + " shows the moment when memory ran out, in a repeated run";
   } catch (const std::exception&) {
-    return "no snapshot of the moment memory ran out: " + current_failure().reason;
+    return "no snapshot of the moment when memory ran out: " + current_failure().reason;
   }
 }
 

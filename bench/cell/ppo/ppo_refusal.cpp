@@ -97,7 +97,8 @@ void describe_refusal(const RunSpec& shared, const PpoSetup& setup, const RunOpt
     try {
       repeat(bench, options, moment, record);
     } catch (const std::exception&) {
-      record.notes.push_back("whose bytes were there is not known: " + current_failure().reason);
+      record.notes.push_back("the owners of the live bytes are not known: " +
+                             current_failure().reason);
     }
   }
   std::string where = moment.during;

@@ -64,8 +64,8 @@ void note_of_warm_up(Record& record) {
   if (record.phases.empty()) return;
   record.ppo->of_warm_up = true;
   record.notes.emplace_back(
-      "the phases are the warm-up's, which begins without optimizer states: what is computed is of "
-      "the iteration after it, and is left out");
+      "the phases are those of the warm-up iteration, which begins without optimizer states; the "
+      "computed memory is left out, as it is that of the next iteration");
 }
 
 void warm_up(PpoBench& bench, Record& record) {

@@ -51,8 +51,8 @@ const ordered_json* late_device(const ordered_json& document, size_t process,
 std::string events_line(const ordered_json& document) {
   const std::string events = document["events"];
   if (events == "late") {
-    return "late events: work on the card was done when the host waited for it, so blocks that "
-           "other streams used came back late\n";
+    return "late events: work on the card ended when the host waited for it, so blocks that other "
+           "streams used were freed late\n";
   }
   if (events != "both") return "";
   if (!document.contains("late")) return "late events: not run\n";
@@ -60,9 +60,8 @@ std::string events_line(const ordered_json& document) {
     return "late events: other processes used CUDA in that run; its own report is in --json, under "
            "late\n";
   }
-  return "two figures: from a run in which work on the card was done at once to one in which it "
-         "was done when the host waited for it; a card lies between, but for what the places of "
-         "blocks change\n";
+  return "two figures: in the first run work on the card ended at once, in the second when the "
+         "host waited for it; a real card lies between, apart from the effect of block addresses\n";
 }
 
 }  // namespace headroom

@@ -124,21 +124,22 @@ bool is_stopping_test(const std::string& where) {
 // The value that an unanswered test ran with, and the meaning of the other value.
 std::string test_remark(const std::string& where, const std::string& line) {
   if (is_stopping_test(where)) {
-    return "    ran with 0: no sequence ended early, so every one has the length of the limit, and "
-           "the peak is that of the longest; --value '" +
+    return "    ran with 0: no sequence ended early, so every sequence has the length of the "
+           "limit, and the peak is the largest possible; --value '" +
            line + "=0*19,1' ends all after 20 tokens\n";
   }
   if (line.empty()) return "    ran with 0 (false)\n";
   return "    ran with 0 (false); --value '" + line +
-         "=1' runs it as true: which of the two a card would say is not known here\n";
+         "=1' runs it as true; the value that a card would give is not known here\n";
 }
 
 std::string how_to_answer(const std::vector<std::string>& lines) {
   if (lines.empty()) return "";
-  std::string text = "  an answer is given by --value '" + lines.front() + "=1'\n";
+  std::string text = "  to give an answer: --value '" + lines.front() + "=1'\n";
   if (lines.size() == 1) return text;
   text +=
-      "  all of them, as a --value-file has them, each to get the number that a card would give:\n";
+      "  all of these lines in the format of --value-file; give each the number that a card would "
+      "give:\n";
   for (const std::string& line : lines) text += "    " + line + "=1\n";
   return text;
 }
@@ -182,7 +183,7 @@ std::string answered_tests(const std::string& who, const ordered_json& host_read
   for (const ordered_json& line : host_reads["lines"]) {
     const int64_t answered = line["answered"];
     if (answered == 0 || !is_test(line["operation"])) continue;
-    text += who + "the peak is of the answer that --value gave, " + times(answered) +
+    text += who + "the peak depends on the answer that --value gave, " + times(answered) +
             ", to the test at " + line["where"].get<std::string>() + "\n";
   }
   return text;
@@ -196,9 +197,9 @@ std::string host_reads_text(const std::string& who, const ordered_json& host_rea
   std::string text = who +
                      "the peak may be wrong: the program read values of the card, which are "
                      "all zeros here, and ";
-  if (steer > 0) text += "decided by them " + times(steer);
+  if (steer > 0) text += "branched on them " + times(steer);
   if (steer > 0 && may > 0) text += ", and ";
-  if (may > 0) text += "may have decided by them " + times(may) + (steer > 0 ? " more" : "");
+  if (may > 0) text += "may have branched on them " + times(may) + (steer > 0 ? " more" : "");
   text += "\n";
   size_t shown = 0;
   size_t left = 0;
@@ -227,8 +228,8 @@ std::string host_reads_text(const std::string& who, const ordered_json& host_rea
   text += how_to_answer(answers);
   if (has_failed) {
     text +=
-        "  the program failed, and lines that it would have reached after these are not known yet: "
-        "a run with these answers names them\n";
+        "  the program failed before it reached later lines; a run with these answers shows those "
+        "too\n";
   }
   return text + answered_tests(who, host_reads);
 }

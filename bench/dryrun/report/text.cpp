@@ -123,8 +123,8 @@ void add_remarks(std::string& text, const std::string& who, const ordered_json& 
   }
   text += host_reads_text(who, process["host_reads"], has_failed);
   if (!process["devices"].front().contains("peak_bytes")) {
-    text += who + "it was killed before the virtual GPU could report: what libtorch's allocator " +
-            "had is all that is known\n";
+    text += who + "it was killed before the virtual GPU could report: only the figures of " +
+            "libtorch's allocator are known\n";
     return;
   }
   if (!process["statistics_readable"].get<bool>()) {
@@ -132,7 +132,7 @@ void add_remarks(std::string& text, const std::string& who, const ordered_json& 
             process["torch"].get<std::string>() + ")\n";
   } else if (process["devices"].front()["allocator"].is_null()) {
     text += who + "allocator statistics: none, it does not allocate through libtorch or did not " +
-            "end by itself; peak reserved is all that it took of the card\n";
+            "end by itself; peak reserved is all the memory that it took\n";
   }
   if (const int64_t skipped = process["skipped_host_init_bytes"]; skipped > 0) {
     text += who + "not drawn on the host: " + format_bytes(skipped) + " of initial values\n";
@@ -154,7 +154,7 @@ std::string what_is_missing(const ordered_json& document) {
   if (const int64_t size = document["world_size"]; size > 1) {
     text += "of " + std::to_string(size) + " ranks " +
             (document["ranks"].size() == 1 ? "one ran, alone" : "each of these ran alone") +
-            ": the absent ones echoed what it sent, so what others know is its own value here\n";
+            ": the absent ranks echoed its messages, so values of other ranks equal its own here\n";
   }
   if (const int64_t kills = document["host_kills"]; kills > 0) {
     text += "this host ran out of memory meanwhile: the kernel killed " + grouped(kills) +
@@ -164,7 +164,7 @@ std::string what_is_missing(const ordered_json& document) {
   for (const ordered_json& process : document["unreported"]) {
     if (process.contains("rank")) text += rank_name(process) + ": ";
     text += "process " + std::to_string(process["pid"].get<int64_t>()) + " used CUDA and " +
-            (process["is_running"].get<bool>() ? "runs on: it is not in this report\n"
+            (process["is_running"].get<bool>() ? "is still running: it is not in this report\n"
                                                : "left no report: it was killed\n");
   }
   for (const ordered_json& value : document["values"]) {

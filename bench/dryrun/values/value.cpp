@@ -105,7 +105,7 @@ std::vector<Value> read_values(const std::string& path) {
       values.push_back(parse_value(line.substr(begin, end - begin)));
     } catch (const UsageError& error) {
       throw UsageError(kFileFlag, path + ":" + std::to_string(number),
-                       std::string("holds no answer: ") + error.with_example("").what(),
+                       std::string("has no valid answer: ") + error.with_example("").what(),
                        kFileExample);
     }
   }

@@ -85,7 +85,7 @@ std::string fit_svg(const FitFound& found) {
                     found.card.name + ": " + format_bytes(found.card.total_bytes));
   const double legend = kTop + kHeight + 50 + kLine * count;
   text += svg_rectangle(kLeft, legend - 11, 12, 12, kFits, "fits") +
-          svg_label(kLeft + 17, legend, "start", "fits; dearer from left to right") +
+          svg_label(kLeft + 17, legend, "start", "fits; costlier from left to right") +
           svg_rectangle(kLeft + 260, legend - 11, 12, 12, kBeyond, "one step beyond") +
           svg_label(kLeft + 277, legend, "start", "one step beyond, by theory: does not fit");
   return text + "</svg>\n";

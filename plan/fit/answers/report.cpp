@@ -38,7 +38,7 @@ std::string beyond_in_words(const FitFound& found, const FitAnswer& answer) {
   const int64_t excess = answer.beyond->need - capacity_of(found.card);
   words += to_string(verdict.record->status);
   const bool of_nccl = verdict.reason.find("NCCL error") != std::string::npos;
-  const std::string why = of_nccl ? ", NCCL's buffers" : ", free memory is in pieces";
+  const std::string why = of_nccl ? ", NCCL's buffers" : ", free memory is fragmented";
   words += excess > 0 ? ", short by " + format_bytes(excess) : why;
   return words;
 }
@@ -119,7 +119,7 @@ Table answers_table(const FitFound& found) {
 
 std::string host_note(const FitQuestion& question) {
   const std::string ranks = std::to_string(std::min(gpus_of(question), kGpusPerNode));
-  return "Host memory is one rank's, of the rank that keeps most; a host has " + ranks +
+  return "Host memory is that of the rank that keeps most; a host has " + ranks +
          " ranks, and each may keep as much as another.";
 }
 
@@ -128,23 +128,23 @@ void add_notes(const FitFound& found, Table& table) {
   if (!result.answers.empty()) {
     table.notes.emplace_back(
         "Each was run on the virtual card, and so was one step beyond it, which does not fit.");
-    table.notes.push_back(gpus_of(found.question) > 1
-                              ? "margin: " + format_bytes(found.card.total_bytes) +
-                                    " of the card less its CUDA context and what NCCL took there "
-                                    "(assumed) less the peak."
-                              : margin_in_words(found.card) + ".");
+    table.notes.push_back(
+        gpus_of(found.question) > 1
+            ? "margin: " + format_bytes(found.card.total_bytes) +
+                  " of the card less its CUDA context, NCCL's memory there (assumed) and the peak."
+            : margin_in_words(found.card) + ".");
   }
   if (found.question.meshes.gpus > 1) {
     table.notes.emplace_back(
-        "Peaks are the fullest rank's, and margins its card's. A batch is one replica's, a global "
-        "batch that of all. Ranks of tp split tokens where these divide the context.");
+        "Peaks and margins are those of the fullest rank. The batch is per replica, the global "
+        "batch over all replicas. Ranks of tp split tokens where these divide the context.");
     if (shows_host(found)) table.notes.push_back(host_note(found.question));
   }
   table.notes.push_back(grouped(static_cast<int64_t>(result.sets)) +
                         " sets; cheapest first, in this order of costs: " +
                         found.question.order.in_words(searcher(found.question)) + ".");
   for (const std::string& note : result.notes) table.notes.push_back(note + ".");
-  if (result.stopped) table.notes.emplace_back("INTERRUPTED: this is what was known by then.");
+  if (result.stopped) table.notes.emplace_back("INTERRUPTED: the answers found until then.");
 }
 
 Table commands_table(const FitFound& found) {
@@ -227,11 +227,11 @@ std::vector<Part> parts_of_host(const FitFound& found, const RunSpec& spec) {
            *host_limit_of_a_rank(found.question)}};
 }
 
-// " for 8 ranks, of which each has 8 GiB"; "" for one GPU.
+// " for 8 ranks of 8 GiB"; "" for one GPU.
 std::string share_of_host(const FitQuestion& question) {
   if (gpus_of(question) == 1) return "";
-  return " for " + std::to_string(std::min(gpus_of(question), kGpusPerNode)) +
-         " ranks, of which each has " + format_bytes(*host_limit_of_a_rank(question));
+  return " for " + std::to_string(std::min(gpus_of(question), kGpusPerNode)) + " ranks of " +
+         format_bytes(*host_limit_of_a_rank(question));
 }
 
 // Nothing fits: the nearest set's shortage, and its memory on that side.
@@ -326,7 +326,8 @@ std::string nothing_fits(const FitFound& found) {
            format_bytes(*found.question.host_limit) + share_of_host(found.question);
   }
   if (shortage.bytes <= 0) {
-    return set + " needs least, and what the card has free is in pieces: " + nearest.verdict.reason;
+    return set +
+           " needs least, and the card's free memory is fragmented: " + nearest.verdict.reason;
   }
   return set + " needs least, and the card's memory is short by " + format_bytes(shortage.bytes);
 }

@@ -45,9 +45,9 @@ void add_disk_state_rows(RowBuilder& sheet) {
                  .space = MemorySpace::kDisk});
     }
   }
-  add_padding(sheet, layout_of(sheet).both_files_bytes(),
-              {.source = source,
-               .condition = "whole pages of each array, and one that says what a file is"});
+  add_padding(
+      sheet, layout_of(sheet).both_files_bytes(),
+      {.source = source, .condition = "whole pages of each array, and one that identifies a file"});
 }
 
 void add_padding(RowBuilder& sheet, int64_t bytes, RowInput row) {

@@ -63,7 +63,7 @@ void add_states_in_memory(RowBuilder& sheet) {
   sheet.begin(kHostMasters);
   add_each(sheet, {.name = ".master",
                    .source = source,
-                   .condition = "what the host updates",
+                   .condition = "the weights that the host updates",
                    .space = MemorySpace::kHost});
   sheet.begin(kHostOptimizerState);
   for (const char* moment : {".m", ".v"}) {

@@ -64,12 +64,13 @@ Table rank_table(const RunSpec& spec, int64_t rank) {
 }
 
 Table moved_table(const std::vector<MovedRow>& rows) {
-  Table table{.title = "Moved between ranks in a step",
-              .notes = {"The whole of what is added up, gathered or scattered, each time; a send "
-                        "is the sender's. R replicas own P elements each of a unit: every "
-                        "parameter and every part begins at a multiple of 256."},
-              .columns = {{"axis"}, {"what"}, {"phase"}, {"tensor"}, {"times", true}},
-              .keys = 4};
+  Table table{
+      .title = "Moved between ranks in a step",
+      .notes = {"Each call counts the whole tensor that is reduced, gathered or scattered; a send "
+                "counts for the sender. R replicas own P elements each of a unit: every "
+                "parameter and every part begins at a multiple of 256."},
+      .columns = {{"axis"}, {"collective"}, {"phase"}, {"tensor"}, {"times", true}},
+      .keys = 4};
   add_bytes_columns(table, "each");
   add_bytes_columns(table, "moved");
   table.columns.push_back({"derivation of one"});
@@ -85,7 +86,8 @@ Table moved_table(const std::vector<MovedRow>& rows) {
 }
 
 Table moved_sums_table(const std::vector<MovedRow>& rows) {
-  Table table{.title = "The same by axis and kind", .columns = {{"axis"}, {"what"}}, .keys = 2};
+  Table table{
+      .title = "The same by axis and kind", .columns = {{"axis"}, {"collective"}}, .keys = 2};
   add_bytes_columns(table, "moved");
   for (const auto& [key, bytes] : moved_sums(rows)) {
     const size_t space = key.find(' ');
@@ -100,8 +102,8 @@ Table moved_sums_table(const std::vector<MovedRow>& rows) {
 std::vector<Table> rank_theory_report(const RunSpec& spec, int64_t rank) {
   if (const auto flags = flags_not_followed(spec); !flags.empty()) {
     throw UsageError("--mesh", to_string(spec.mesh),
-                     "is followed by theory's rehearsal alone, which does not follow " +
-                         join(flags) + " as it is here; allowed: its default, on a card",
+                     "needs theory's rehearsal, which does not model " + join(flags) +
+                         " as it is here; allowed: its default, on a card",
                      "--mesh dp=2 --device virtual:h100-80gb");
   }
   MovedCount moved;

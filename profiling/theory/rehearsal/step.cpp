@@ -54,7 +54,7 @@ void count_added_gradients(Run& run, const RunSpec& spec, RehearsedModel& model)
     if (split_of(parameter->name) == Split::kWhole) whole += parameter->value.elements();
   }
   for (int64_t i = 0; i < times; ++i) {
-    count(MeshAxis::kTensor, "gradients of what is not cut", whole);
+    count(MeshAxis::kTensor, "gradients of whole parameters", whole);
   }
 }
 

@@ -48,7 +48,7 @@ class RehearsedStep {
   std::vector<std::shared_ptr<Storage>> state_storages();
 
   // Host memory beside the card's that is held from step to step: slabs of pinned memory; states of
-  // what the host updates, once it has had its gradient.
+  // the weights that the host updates, once it has had its gradient.
   int64_t pinned_host_bytes() const;
   int64_t host_state_bytes() const { return on_host_.state_bytes(); }
 

@@ -55,7 +55,7 @@ void add_casts(RowBuilder& sheet) {
   for (const ParameterEntry& parameter : kParameterTable) {
     if (!is_cast(sheet, parameter) || !parameter.in_every_block()) continue;
     add_cast(sheet, parameter, recomputed_at_once(sheet.spec()), {"BmmBackward0.mat2"},
-             "cast again by what is computed again, one group at a time");
+             "cast again by recomputed operations, one group at a time");
   }
 }
 
@@ -75,7 +75,7 @@ void add_generated(RowBuilder& sheet) {
              .shape = "B J",
              .dtype = DType::kInt64,
              .source = "train/generate/generator.cpp Generator::run",
-             .condition = "prompts and what was generated"});
+             .condition = "prompts and generated tokens"});
 }
 
 void add_inputs(RowBuilder& sheet) {
@@ -117,7 +117,7 @@ void add_loss_scaler(RowBuilder& sheet) {
 void add_state_rows(RowBuilder& sheet) {
   const RunSpec& spec = sheet.spec();
   const std::string stored =
-      sheet.weight() == DType::kFp32 ? "FP32 in every precision" : "BF16, as --param-dtype says";
+      sheet.weight() == DType::kFp32 ? "FP32 in every precision" : "BF16, by --param-dtype";
   add_parameter_rows(sheet, stored);
   if (releases_gradients(spec)) {
     add_released_gradient(sheet);

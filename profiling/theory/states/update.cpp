@@ -130,7 +130,9 @@ void add_optimizer_temporaries(RowBuilder& sheet, const OptimizerTemporaries& ma
 void add_master_weights(RowBuilder& sheet, const ParameterEntry& fullest) {
   const std::string source = "train/techniques/master_weights.cpp MasterWeights";
   sheet.begin(kMasterWeights);
-  add_each(sheet, {.name = ".master", .source = source, .condition = "what the optimizer updates"});
+  add_each(
+      sheet,
+      {.name = ".master", .source = source, .condition = "the weights that the optimizer updates"});
   sheet.begin(kOptimizerTemporaries);
   RowInput gradient{
       .name = ".grad_fp32", .source = source + "::update", .condition = "all tensors at once"};

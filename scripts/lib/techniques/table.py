@@ -109,7 +109,7 @@ def row_of(rows, case):
 
 
 def markdown(rows):
-    yield "### Memory techniques: what each buys and costs\n"
+    yield "### Memory techniques: memory saved and time added\n"
     yield "| " + " | ".join(HEAD) + " |"
     yield "| --- | --- | " + "---: | " * 5 + "--- | ---: | --- |"
     for case in CASES:

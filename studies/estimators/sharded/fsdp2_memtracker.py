@@ -49,7 +49,7 @@ def main() -> None:
     options = parser.parse_args()
     note = "two steps, in fake mode; without cuBLAS's workspaces, 64 MiB on an H100"
     if options.device == "cpu":
-        note += "; with the optimizer's tensors unsharded, of which DTensor learns shapes"
+        note += "; with the optimizer's tensors unsharded, from which DTensor takes the shapes"
     say(peak_bytes=peak_bytes(options), note=note)
 
 

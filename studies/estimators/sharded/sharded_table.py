@@ -11,16 +11,17 @@ from sharded_rows import ALL_CELLS, OWN_STATES, OWN_TRUTH, TRUTH, Row
 INTRODUCTION = (
     "Peak GPU memory of rank 0 in sharded training, BF16 with FP32 states, batch 1, context 2,048 "
     "(1.3B, 7B), 4,096 (8B) or 8,192 (70B); Megatron-LM's test cases with flags of their own: "
-    "what each tool says, beside what the program itself takes of libtorch's allocator on the "
-    f"virtual card ({TRUTH}, an H100). GiB is 1024-based. Error: tool / program - 1. Seconds and "
+    "the estimate of each tool, beside the memory that the program takes from libtorch's "
+    f"allocator on the virtual card ({TRUTH}, an H100). GiB is 1024-based. Error: tool / program "
+    "- 1. Seconds and "
     "host memory are of the tool's whole process, imports included. own-zero cells are our own "
     f"step on a mesh of replicas, BF16 with FP32 states too ({OWN_TRUTH}, the fullest rank)."
 )
 STATES_INTRODUCTION = (
-    "What DeepSpeed's estimators call model states, beside those of our own step's fullest rank: "
+    "Model states by DeepSpeed's estimators, beside those of our own step's fullest rank: "
     "parameters, master copy, gradients, the optimizer's states, each at its own fullest moment, "
-    "which may be another than the peak's. The peak has activations, what is gathered and "
-    "workspaces besides."
+    "which may be another than the peak's. The peak also has activations, gathered weights and "
+    "workspaces."
 )
 
 

@@ -38,7 +38,7 @@ TEST(CardWatch, WritesWhatTheDriverSaysOverAllLooks) {
   EXPECT_EQ(nvml.at("clock_limited_by"), json({"idle", "power cap", "hardware thermal slowdown"}));
   EXPECT_FALSE(nvml.contains("power_milliwatts")) << "this driver does not say it";
   EXPECT_FALSE(nvml.contains("temperature_celsius")) << "this library has no such function";
-  EXPECT_THAT(record.notes, Contains(HasSubstr("held down between timed steps: power cap, "
+  EXPECT_THAT(record.notes, Contains(HasSubstr("lowered between timed steps: power cap, "
                                                "hardware thermal slowdown")));
   EXPECT_THAT(nvml.at("other_processes"), IsEmpty());
 }
@@ -48,8 +48,10 @@ TEST(CardWatch, NamesOtherProcessesAndNotThisOne) {
   const json others = record.environment.at("nvml").at("other_processes");
   EXPECT_EQ(others, json({{{"pid", 4711}, {"used_bytes", int64_t{2} << 30}},
                           {{"pid", 4712}, {"used_bytes", nullptr}}}));
-  EXPECT_THAT(record.notes, Contains(HasSubstr("other processes were on the card while steps were "
-                                               "timed: pid 4711 (2.000 GiB), pid 4712")));
+  EXPECT_THAT(
+      record.notes,
+      Contains(HasSubstr(
+          "other processes used the card while steps were timed: pid 4711 (2.000 GiB), pid 4712")));
 }
 
 // The driver reports the host's pids, which do not include ours.

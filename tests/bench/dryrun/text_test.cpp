@@ -29,7 +29,7 @@ TEST_F(DryRunText, AKilledRankIsNamed) {
   outcome_.unreported = {{.pid = 11, .rank = 3}, {.pid = 12}, {.pid = 13, .is_running = true}};
   EXPECT_THAT(text(), HasSubstr("rank 3: process 11 used CUDA and left no report: it was killed"));
   EXPECT_THAT(text(), HasSubstr("\nprocess 12 used CUDA and left no report: it was killed"));
-  EXPECT_THAT(text(), HasSubstr("process 13 used CUDA and runs on"));
+  EXPECT_THAT(text(), HasSubstr("process 13 used CUDA and is still running"));
 }
 
 TEST_F(DryRunText, AHostWithoutMemoryIsSaid) {
@@ -59,13 +59,13 @@ TEST_F(DryRunText, OfATestTheReportSaysWhichWayItWentAndNotWhatToType) {
   outcome_.reports = {that_read("train.py:7 in wait", "bool")};
   EXPECT_THAT(text(), HasSubstr("  512 x train.py:7 in wait: bool\n    ran with 0 (false); --value "
                                 "'train.py:7=1' runs it as true"));
-  EXPECT_THAT(text(), Not(HasSubstr("an answer is given by")));
+  EXPECT_THAT(text(), Not(HasSubstr("to give an answer")));
   outcome_.reports = {that_read("train.py:7 in wait", "item")};
-  EXPECT_THAT(text(), HasSubstr("an answer is given by --value 'train.py:7=1'"));
+  EXPECT_THAT(text(), HasSubstr("to give an answer: --value 'train.py:7=1'"));
 }
 
 TEST_F(DryRunText, OfAProgramThatFailedTheReportSaysThatLaterLinesAreNotKnown) {
-  const char* const later = "lines that it would have reached after these are not known yet";
+  const char* const later = "the program failed before it reached later lines";
   outcome_.reports = {that_read("train.py:7 in wait", "item")};
   EXPECT_THAT(text(), HasSubstr(later));
   outcome_.exit_code = 0;
@@ -106,8 +106,9 @@ TEST_F(DryRunText, ATestThatWasAnsweredIsSaidThough) {
   report.allocator.replace(at, 13, "\"answered\": 512");
   outcome_.reports = {report};
   EXPECT_THAT(text(), Not(HasSubstr("the peak may be wrong")));
-  EXPECT_THAT(text(), HasSubstr("the peak is of the answer that --value gave, 512 times, to the "
-                                "test at train.py:7 in wait"));
+  EXPECT_THAT(text(),
+              HasSubstr("the peak depends on the answer that --value gave, 512 times, to the "
+                        "test at train.py:7 in wait"));
 }
 
 TEST(DryRunValue, AListInParenthesesBeginsAnew) {

@@ -68,8 +68,8 @@ for filter in nothing '('; do
   "$program" "${tiny[@]}" "--benchmark_filter=$filter" >out 2>err
   [[ $? -eq 2 && $(wc -l <err) -eq 1 && ! -s out ]] || fail "not exit 2 and one line: the filter '$filter'"
 done
-expect 2 '--benchmark_filte=x: Google Benchmark has no such flag' "${tiny[@]}" --benchmark_filte=x
-expect 2 '--benchmark_filter: Google Benchmark has no such flag or takes no such value' "${tiny[@]}" --benchmark_filter
+expect 2 '--benchmark_filte=x: Google Benchmark does not have this flag' "${tiny[@]}" --benchmark_filte=x
+expect 2 '--benchmark_filter: Google Benchmark does not have this flag or refuses its value' "${tiny[@]}" --benchmark_filter
 expect 2 '--benchmark_format=xml' "${tiny[@]}" --benchmark_list_tests --benchmark_format=xml --benchmark_out=out.json
 expect 2 "flag --v is expected to be a 32-bit integer, but actually has value \"many\"" "${tiny[@]}" --v=many
 expect 2 'did you mean small\?' --model-size smal

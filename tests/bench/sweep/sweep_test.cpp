@@ -252,7 +252,7 @@ TEST_F(SweepTest, InOneProcessACellThatDiesCostsItselfAndTheRestGoesOnInAFreshOn
   }
   EXPECT_THAT(before, ElementsAre(0, 1, 2, 0, 1));
   EXPECT_THAT(progress_, testing::Contains(MatchesRegex(
-                             "the process ended with .*seed-103; 2 cells go on in a fresh one")));
+                             "the process ended with .*seed-103; 2 cells continue in a new one")));
   EXPECT_EQ(read_records(options_.records_path).size(), 5U);
 }
 
@@ -262,7 +262,7 @@ TEST_F(SweepTest, InOneProcessAllRowsAreThereOrAllCellsRun) {
   EXPECT_EQ(run_sweep(seeds({"1", "2"}), options_).reused, 2);
   progress_.clear();
   EXPECT_EQ(run_sweep(seeds({"1", "2", "3"}), options_).reused, 0);
-  EXPECT_THAT(progress_.front(), HasSubstr("all run again"));
+  EXPECT_THAT(progress_.front(), HasSubstr("all cells run again"));
   EXPECT_EQ(run_sweep(seeds({"2", "1"}), options_).reused, 0) << "another order";
   options_.one_process = false;
   EXPECT_EQ(run_sweep(seeds({"2"}), options_).reused, 1) << "it was the first of its process once";

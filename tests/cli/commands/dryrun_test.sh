@@ -18,7 +18,7 @@ expect 2 'did you mean h200' dryrun --card h20x -- true
 expect 2 "--card: 'v100' is refused: .* sm_70" dryrun --card v100 -- true
 expect 2 '--count.* allowed: 1 to 64' "${card[@]}" --count 0 -- true
 expect 2 "--events: 'never' is none of done, late, both" "${card[@]}" --events never -- touch ran
-expect 2 '--snapshot: .* --events both are two' "${card[@]}" --events both --snapshot s.pickle -- touch ran
+expect 2 '--snapshot: .* --events both makes two runs' "${card[@]}" --events both --snapshot s.pickle -- touch ran
 expect 0 'exit code 0 after .* with late events exit code 0' "${card[@]}" --events both -- true
 expect 3 'exit code 3' "${card[@]}" --events both -- sh -c 'test "$HEADROOM_VIRTUAL_EVENTS" = done || exit 3'
 expect 2 '--bytes: .* is not a size' "${card[@]}" --bytes 1x -- true

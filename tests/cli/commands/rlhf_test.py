@@ -59,7 +59,7 @@ class Rlhf(unittest.TestCase):
             "Transitions",
             "Memory timeline",
             "legend:",
-            "What grows with the batch",
+            "Memory that grows with the batch",
             "Optimizer offload",
             "Recommended set-up: 70b on 8 x 80GB",
             "Why each step is needed",
@@ -78,8 +78,8 @@ class Rlhf(unittest.TestCase):
     def test_says_what_is_short_when_nothing_fits(self):
         text = printed("--model-size", "405b", "--num-gpus", "8")
         self.assertIn("NOTHING FITS: the set-up above needs least and is short by ", text)
-        self.assertRegex(text, r"With \d+ GPUs one fits\.")
-        self.assertIn("What takes the memory of the nearest", text)
+        self.assertRegex(text, r"With \d+ GPUs a set-up fits\.")
+        self.assertIn("Components of the nearest set-up", text)
         self.assertNotIn("Why each step is needed", text)
 
     def test_every_format_is_whole(self):

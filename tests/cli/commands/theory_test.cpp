@@ -65,7 +65,7 @@ TEST_F(TheoryCommand, SaysWhatIsWrongWithAFlagAndWritesNothing) {
   EXPECT_THAT(with({"--model-size", "small", "--seed", "1"}), HasSubstr("--seed"));
   EXPECT_THAT(with({"--model-size", "small", "--format", "xml"}), HasSubstr("xml"));
   EXPECT_THAT(with({"--model-size", "small", "--disk-rate", "7GB/s"}),
-              HasSubstr("nothing lies on one here"));
+              HasSubstr("this run keeps nothing on a disk"));
   EXPECT_THAT(with({"--model-size", "small", "--optimizer-offload", "nvme:.", "--disk-rate", "7"}),
               HasSubstr("--disk-rate: '7' is no rate"));
   EXPECT_THAT(with({}), HasSubstr("--model-size"));

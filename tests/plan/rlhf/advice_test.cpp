@@ -15,7 +15,7 @@ const Table& titled(const std::vector<Table>& tables, const std::string& start) 
 }
 
 TEST(Advice, GrowsWithTheBatchLineByLine) {
-  const Table table = titled(advice_report(RlhfPlan(small_plan())), "What grows");
+  const Table table = titled(advice_report(RlhfPlan(small_plan())), "Memory that grows");
   ASSERT_EQ(table.rows.size(), 6U);
   for (size_t i = 1; i < table.rows.size(); ++i) {
     EXPECT_EQ(std::stoll(table.rows[i][2]), 2 * std::stoll(table.rows[i - 1][2])) << "KV cache";
@@ -41,7 +41,7 @@ TEST(Advice, LeavesOutBatchesBeyondWhatItCanAddUp) {
   spec.response_len = 1;
   ASSERT_NO_THROW(validate(spec));
   const RlhfPlan plan(spec);
-  const Table table = titled(advice_report(plan), "What grows");
+  const Table table = titled(advice_report(plan), "Memory that grows");
   ASSERT_EQ(table.rows.size(), 1U);
   EXPECT_GT(std::stoll(table.rows[0][4]), 1'900'000'000'000'000'000);
   for (const Table& phase : phase_report(plan, {.bars = true, .ascii = true})) {

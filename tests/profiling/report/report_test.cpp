@@ -78,14 +78,13 @@ TEST(Report, CategoriesSumToThePeakToTheByte) {
   Record record = ok(Mode::kTraining, Precision::kFp32, 512, 3 * kGib + 1);
   const auto tables = profile_report(record);
   expect_presentable(tables);
-  const Table live = titled(tables, "What is live");
+  const Table live = titled(tables, "Live memory");
   EXPECT_EQ(cell(live, "sum", "bytes"), std::to_string(3 * kGib + 1));
   EXPECT_THAT(live.notes, Contains(HasSubstr("to the byte")));
   EXPECT_EQ(live.rows[0][0], "activations");  // the largest first
 
   record.categories_at_peak["activations"] -= 1;
-  EXPECT_THAT(titled(profile_report(record), "What is live").notes,
-              Contains(HasSubstr("MISMATCH")));
+  EXPECT_THAT(titled(profile_report(record), "Live memory").notes, Contains(HasSubstr("MISMATCH")));
 }
 
 TEST(Report, AProfileBeginsWithThePeakAndWhereItIsThenTimesThenDetails) {
@@ -95,7 +94,7 @@ TEST(Report, AProfileBeginsWithThePeakAndWhereItIsThenTimesThenDetails) {
   const auto tables = profile_report(record);
   std::vector<std::string> titles;
   for (const Table& table : tables) titles.push_back(table.title.substr(0, 11));
-  EXPECT_THAT(titles, ElementsAre("Peak memory", "Peak per ph", "Time per st", "What is liv",
+  EXPECT_THAT(titles, ElementsAre("Peak memory", "Peak per ph", "Time per st", "Live memory",
                                   "Profile of "));
   EXPECT_EQ(tables[0].title,
             "Peak memory of small_ctx512_training_fp32 on auto, highest over the measured steps");

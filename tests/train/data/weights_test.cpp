@@ -139,7 +139,7 @@ TEST_F(Weights, WhatDoesNotFitTheModelIsRefusedByName) {
   const Contents contents(model);
   Entries entries = contents.entries;
   entries.pop_back();
-  EXPECT_THAT(refusal(entries), HasSubstr("does not hold " + contents.entries.back().first));
+  EXPECT_THAT(refusal(entries), HasSubstr("does not contain " + contents.entries.back().first));
 
   entries = contents.entries;
   std::swap(entries[0].second.shape[0], entries[0].second.shape[1]);

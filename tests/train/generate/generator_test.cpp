@@ -155,7 +155,7 @@ TEST(GenerationRules, WhatCannotBeIsRefusedInOneLine) {
   EXPECT_THAT(with([](RunSpec& s) { s.prompt_len = 40; }), HasSubstr("--prompt-len: '40'"));
   EXPECT_THAT(with([](RunSpec& s) { s.response_len = 30; }), HasSubstr("--response-len: '30'"));
   EXPECT_THAT(with([](RunSpec& s) { s.kv_cache_tokens = 31; }),
-              HasSubstr("cannot hold one sequence of 30 tokens; allowed: 0, or 32 or more"));
+              HasSubstr("is too small for one sequence of 30 tokens; allowed: 0, or 32 or more"));
   EXPECT_THAT(with([](RunSpec& s) { s.top_p = 0; }), HasSubstr("--top-p 0"));
   EXPECT_THAT(with([](RunSpec& s) { s.top_k = 5; }), HasSubstr("--temperature 0"));
   EXPECT_THAT(with([](RunSpec& s) { s.end_token = 50; }), HasSubstr("--end-token: '50'"));

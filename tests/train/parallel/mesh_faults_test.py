@@ -72,7 +72,8 @@ class MeshFaults(unittest.TestCase):
         done = subprocess.run([*command, "--mesh", "dp=2"], capture_output=True, text=True,
                               timeout=SOON, check=False)
         self.assertEqual(done.returncode, 5, done.stderr)
-        self.assertRegex(done.stderr, r"headroom: ranks cannot meet at 127\.0\.0\.1: Network is unreachable")
+        self.assertRegex(done.stderr, r"headroom: ranks cannot connect to 127\.0\.0\.1: Network "
+                                      r"is unreachable")
 
     def test_the_rank_that_has_the_store_is_killed_in_the_middle_and_named(self):
         for mesh in ("dp=2", "pp=2"):
@@ -150,20 +151,20 @@ class MeshFaults(unittest.TestCase):
                              (("--mesh", "pp=5"), "and it has 4 layers"),
                              (("--mesh", "ep=2"), "unknown axis 'ep'"),
                              (("--mesh", "dp=2", "--zero", "4"), "--zero"),
-                             (("--mesh", "dp=4", "--shard-group", "2"), "they share nothing"),
+                             (("--mesh", "dp=4", "--shard-group", "2"), "shards nothing"),
                              (("--mesh", "dp=4", "--zero", "1", "--shard-group", "3"),
-                              "out of dp=4"),
+                              "does not divide dp=4"),
                              (("--mesh", "dp=4", "--zero", "1", "--shard-group", "1"),
-                              "out of dp=4"),
+                              "does not divide dp=4"),
                              (("--mesh", "dp=2", "--zero", "2", "--prefetch", "0"),
-                              "is about weights that are gathered"),
-                             (("--zero", "1"), "shares what replicas have"),
-                             (("--schedule", "gpipe"), "is an order of pipeline stages"),
+                              "applies to gathered weights"),
+                             (("--zero", "1"), "shards states over replicas"),
+                             (("--schedule", "gpipe"), "orders pipeline stages"),
                              (("--mesh", "dp=2", "--zero", "1", *ON_HOST), "in flat tensors"),
                              (("--mesh", "dp=4", "--zero", "1", "--shard-group", "2",
                                "--optimizer-offload", "cpu"), "--shard-group"),
                              (("--mesh", "dp=2", "--optimizer-offload", "nvme:."),
-                              "keeps one rank's states"),
+                              "keeps the states of one rank"),
                              (("--mesh", "dp=2", "--release-gradients"), "over replicas")):
             with self.subTest(" ".join(flags)):
                 process = profile(*flags)
@@ -190,7 +191,7 @@ class MeshFaults(unittest.TestCase):
         self.assertIn("RANK is not set", record["reason"])
         record = self.cell(RANK="0", WORLD_SIZE="3", MASTER_ADDR="127.0.0.1", MASTER_PORT="29999")
         self.assertEqual(record["status"], "usage")
-        self.assertIn("is 2 ranks, and the launcher started 3", record["reason"])
+        self.assertIn("has 2 ranks, and the launcher started 3", record["reason"])
 
     def test_a_port_in_use_and_a_store_that_is_not_there_are_failures_of_their_rank(self):
         with socket.socket() as taken:

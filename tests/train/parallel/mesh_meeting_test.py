@@ -82,9 +82,9 @@ class Meeting(unittest.TestCase):
 
     def test_a_rank_with_another_setting_is_named_by_all_with_both_values(self):
         for key, value, line in (
-                ("zero", 2, "rank 1 differs from rank 0 in --zero: 2, and there 0; "),
-                ("mesh", "tp=2", "rank 1 differs from rank 0 in --mesh: tp=2, and there dp=2; "),
-                ("measure_steps", 2, "rank 1 differs from rank 0 in --measure-steps: 2, and ")):
+                ("zero", 2, "rank 1 differs from rank 0 in --zero: 2 against 0; "),
+                ("mesh", "tp=2", "rank 1 differs from rank 0 in --mesh: tp=2 against dp=2; "),
+                ("measure_steps", 2, "rank 1 differs from rank 0 in --measure-steps: 2 against ")):
             with self.subTest(key):
                 self.check(Ranks().start(0).start(1, **{key: value}), line)
 
@@ -92,7 +92,7 @@ class Meeting(unittest.TestCase):
         ranks = Ranks()
         for rank in range(3):
             ranks.start(rank, ranks=3, mesh="dp=3", seed=7 if rank == 2 else 1)
-        self.check(ranks, "rank 2 differs from rank 0 in --seed: 7, and there 1; ")
+        self.check(ranks, "rank 2 differs from rank 0 in --seed: 7 against 1; ")
 
     def test_a_rank_of_another_build_is_named_with_both_builds(self):
         with tempfile.TemporaryDirectory(dir=Path(CELL).parent) as directory:

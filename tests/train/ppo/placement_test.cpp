@@ -208,7 +208,7 @@ TEST(Placement, WhatComesBackIsTaggedWhereItIsNow) {
     addresses.push_back(reinterpret_cast<uint64_t>(parameter.storage().data()));
   }
   EXPECT_EQ(heard.tags[Category::kParameters], addresses);
-  EXPECT_THAT(heard.names[Category::kOther], testing::Contains("what is off the card"));
+  EXPECT_THAT(heard.names[Category::kOther], testing::Contains("models off the card"));
 }
 
 }  // namespace

@@ -172,7 +172,7 @@ class CheckpointFaults(unittest.TestCase):
         entries["metadata"]["version"] = 1  # as it was before checksums
         del entries["xxh3"]
         index.write_text(json.dumps(entries))
-        self.refused_in_the_cell("does not hold layers.0.ffn.w1.weight")
+        self.refused_in_the_cell("does not contain layers.0.ffn.w1.weight")
         for damaged in (text[:100], "{}", "[]", text.replace('"step":1', '"step":-1'), ""):
             index.write_text(damaged)
             self.refused(f"--load-checkpoint {self.directory}", "is damaged")
@@ -182,7 +182,7 @@ class CheckpointFaults(unittest.TestCase):
         older, whole = (self.directory / f"step-0000000{step}" for step in (1, 2))
         goes_on = f"--load-checkpoint {self.directory} --measure-steps 1"
         right = json.loads(run(goes_on).stdout)
-        self.assertIn(f"going on from step 2 of {whole}", right["notes"])
+        self.assertIn(f"resuming from step 2 of {whole}", right["notes"])
         files = [next(whole.glob("shard-*")), next(whole.glob("*.index.json"))]
         draw = random.Random(35)
         for file in files:
@@ -215,9 +215,9 @@ class CheckpointFaults(unittest.TestCase):
                    "--measure-steps 1")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         notes = json.loads(done.stdout)["notes"]
-        self.assertIn(f"passed over the newer checkpoint {newest}: its index is missing or cannot "
+        self.assertIn(f"skipped the newer checkpoint {newest}: its index is missing or cannot "
                       "be read", notes)
-        self.assertIn(f"going on from step 1 of {self.directory / 'step-00000001'}", notes)
+        self.assertIn(f"resuming from step 1 of {self.directory / 'step-00000001'}", notes)
         self.assertEqual(names(self.directory),
                          ["step-00000001", "step-00000002", "step-00000002.damaged"])
 
@@ -238,20 +238,21 @@ class CheckpointFaults(unittest.TestCase):
                              ("--optimizer lion", "--optimizer adamw"),
                              ("--param-dtype bf16", "--param-dtype fp32")):
             flag = other.split()[0]
-            self.refused(f"{load} {other}", f"is of a run with {there}", f"this one has {flag}")
+            self.refused(f"{load} {other}", f"was saved by a run with {there}", "this run has "
+                                                                                f"{flag}")
         self.refused(f"--load-checkpoint {self.directory.parent / 'none'}", "is no directory")
-        self.refused(f"--load-checkpoint {self.directory.parent}", "holds no whole checkpoint")
+        self.refused(f"--load-checkpoint {self.directory.parent}", "contains no complete checkpoint")
 
     def test_8_bit_states_go_on_under_the_same_tp_alone(self):
         adam8bit = "--optimizer adam8bit --d-model 64"
         self.save(f"{adam8bit} --measure-steps 1")
         self.refused(f"{adam8bit} --load-checkpoint {self.directory} --mesh tp=2",
-                     "is of a run with --mesh tp=1, and this one has --mesh tp=2")
+                     "was saved by a run with --mesh tp=1, and this run has --mesh tp=2")
 
     def test_what_differs_otherwise_is_said(self):
         self.save()
         done = run(f"--load-checkpoint {self.directory} --measure-steps 1 --seed 5")
-        self.assertIn("the checkpoint is of a run with --seed 0, and this one has 5",
+        self.assertIn("the checkpoint was saved by a run with --seed 0, and this run has 5",
                       json.loads(done.stdout)["notes"])
 
     def test_another_precision_than_the_checkpoint_s_is_said_and_the_same_is_not(self):
@@ -261,13 +262,14 @@ class CheckpointFaults(unittest.TestCase):
             done = run(f"--load-checkpoint {self.directory} {flags}")
             self.assertEqual(done.returncode, 0, done.stderr)
             said = [note for note in json.loads(done.stdout)["notes"] if "--precision" in note]
-            note = f"the checkpoint is of a run with --precision fp32, and this one has {precision}"
+            note = ("the checkpoint was saved by a run with --precision fp32, and this run has "
+                    f"{precision}")
             self.assertEqual(said, [note] if is_said else [])
 
     def test_a_run_that_begins_anew_does_not_save_among_another_run_s(self):
         self.save()
         self.refused(f"--save-checkpoint {self.directory}",
-                     "holds the checkpoint of step 1 of another run")
+                     "contains the checkpoint of step 1 of another run")
 
     def test_a_second_run_does_not_save_where_one_is_at_work(self):
         first = subprocess.Popen(command(f"--measure-steps 100000 --save-every 20 "
@@ -287,13 +289,13 @@ class CheckpointFaults(unittest.TestCase):
 
     def test_what_cannot_be_saved_is_refused_in_one_line(self):
         save = f"--save-checkpoint {self.directory}"
-        for more, word in (("--profile-type forward", "--profile-type forward has not"),
-                           ("--device virtual:h100-80gb", "is of values"),
+        for more, word in (("--profile-type forward", "--profile-type forward has no optimizer"),
+                           ("--device virtual:h100-80gb", "needs values"),
                            ("--optimizer-offload cpu", "--optimizer-offload cpu"),
                            ("--optimizer-offload nvme:/tmp,keep", "its own checkpoint"),
                            ("--optimizer-offload cpu --param-offload cpu", "--optimizer-offload cpu")):
             self.refused(f"{save} {more}", "--save-checkpoint", word)
-        self.refused("--save-every 3", "--save-every", "has nowhere to save")
+        self.refused("--save-every 3", "--save-every", "needs a directory to save to")
         self.refused(f"--load-checkpoint {self.directory} --load-weights {HEADROOM}",
                      "--load-weights", "would be overwritten")
         self.assertFalse(self.directory.exists())
@@ -301,7 +303,7 @@ class CheckpointFaults(unittest.TestCase):
         sweep = subprocess.run([HEADROOM, "sweep", "--model-size", "small", "--save-checkpoint", "a"],
                                capture_output=True, text=True, check=False)
         self.assertEqual(sweep.returncode, 2)
-        self.assertIn("is of one run, and a sweep is many", sweep.stderr)
+        self.assertIn("belongs to one run, and a sweep makes many", sweep.stderr)
 
 
 if __name__ == "__main__":

@@ -368,7 +368,7 @@ TEST(CheckpointedStep, SaysWhereTheSettingChangesNothing) {
   spec.checkpoint = {CheckpointKind::kFull};
   spec.profile_type = Mode::kForward;
   build_step(spec, torch::kCPU, &notes);
-  EXPECT_THAT(notes, testing::ElementsAre(HasSubstr("--recompute selective computes nothing again"),
+  EXPECT_THAT(notes, testing::ElementsAre(HasSubstr("--recompute selective recomputes nothing"),
                                           HasSubstr("--recompute full changes nothing")));
 }
 

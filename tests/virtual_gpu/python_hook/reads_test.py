@@ -227,7 +227,8 @@ class Loops(unittest.TestCase):
             reads.loop.note(False, True, place)
         with contextlib.redirect_stderr(said):
             reads.say_loop(7)
-        self.assertIn("7 reads of device values and none at a new line: at a.py:2 and a.py:1; ",
+        self.assertIn("7 reads of device values in a row, none at a new line: at a.py:2 and "
+                      "a.py:1; ",
                       said.getvalue())
         self.assertIn("--value 'a.py:2=1' answers the first", said.getvalue())
 

@@ -82,8 +82,8 @@ void DiskBlockStorage::check_read(size_t piece) {
   const int64_t block = slots_[read.slot].block;
   throw ReadError(file_->name(), block_in_words(block, options_.blocks,
                                                 block * block_bytes_ + read.offset, read.bytes) +
-                                     " is damaged: the disk gives back other bytes than it was "
-                                     "given; use a directory on another disk");
+                                     " is damaged: the disk returns other bytes than were written; "
+                                     "use a directory on another disk");
 }
 
 void DiskBlockStorage::take(const Tensors& from) {

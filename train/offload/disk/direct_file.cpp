@@ -47,7 +47,7 @@ OwnedFile open_direct(const std::string& path, int flags, const std::string& dir
     note_once(notes, directory + " is on tmpfs, in memory: no O_DIRECT, and no disk is measured");
   } else if (!direct) {
     note_once(notes, "the file system of " + directory +
-                         " knows no O_DIRECT: the page cache is measured too");
+                         " does not support O_DIRECT: the page cache is measured too");
   }
   return file;
 }
@@ -61,8 +61,9 @@ int reserve_room(const OwnedFile& file, int64_t bytes, const std::string& direct
   if (result == 0) return 0;
   const int error = errno;
   if (error != EOPNOTSUPP && error != ENOSYS && error != EINVAL) return error;
-  note_once(notes, "the file system of " + directory +
-                       " reserves no space: that it is full shows in the middle of a step");
+  note_once(notes,
+            "the file system of " + directory +
+                " cannot reserve space: a full disk is noticed in the middle of a step only");
   return 0;
 }
 

@@ -70,7 +70,7 @@ OwnedFile lock_directory(const std::string& directory, std::vector<std::string>*
     if (error == EWOULDBLOCK) refuse_directory(directory, "another run keeps its states there");
     if (notes != nullptr) {
       notes->push_back("cannot lock " + directory + " (" + std::generic_category().message(error) +
-                       "): nothing keeps a second run out of it");
+                       "): a second run can use it at the same time");
     }
   }
   return handle;
@@ -138,7 +138,7 @@ nlohmann::json whole_list(const std::string& directory) {
   const nlohmann::json list = nlohmann::json::parse(
       read_whole_file(list_path(directory), kMostList), nullptr, /*exceptions=*/false);
   try {
-    if (list.at("schema_version") != kSchema) refuse_list(directory, "written otherwise");
+    if (list.at("schema_version") != kSchema) refuse_list(directory, "it has another format");
     if (list.at(kListSum) != checksum_of_list(list)) {
       refuse_list(directory, "it is damaged: its checksum is of another list");
     }
@@ -151,7 +151,7 @@ nlohmann::json whole_list(const std::string& directory) {
 [[noreturn]] void refuse_another_run(const std::string& directory, const nlohmann::json& list,
                                      const std::string& identity) {
   throw UsageError("--optimizer-offload", "nvme:" + directory,
-                   "holds the states of another run (" + list.at("identity").get<std::string>() +
+                   "contains the states of another run (" + list.at("identity").get<std::string>() +
                        ", step " + list.at("step").dump() + "), and this one is " + identity +
                        "; allowed: a directory without states; or remove " + directory + "/" +
                        kPrefix + "*",
@@ -232,7 +232,7 @@ void StateDirectory::go_on_from_list() {
     files_[whole_].sums = sums_from_text(list.at("checksums"), layout_.blocks().size());
     if (list.at("keep") && !keep_) {
       keep_ = true;
-      notes_.push_back("the states in " + directory_ + " were to be kept, and are");
+      notes_.push_back("the states in " + directory_ + " are kept, as an earlier run asked");
     }
   } catch (const nlohmann::json::exception&) {
     refuse_list(directory_, "no list of states");
@@ -247,9 +247,9 @@ void StateDirectory::open_whole() {
   struct stat status {};
   if (fstat(file.descriptor.get(), &status) != 0 || status.st_size < file_bytes_ ||
       step_in(file) != step_) {
-    throw ReadError(file.path, "it is not what " + list_ + " says: damaged; remove both");
+    throw ReadError(file.path, "it differs from " + list_ + ": damaged; remove both");
   }
-  notes_.push_back("going on from step " + std::to_string(step_) + ", whose states lie in " +
+  notes_.push_back("resuming from step " + std::to_string(step_) + ", with the states in " +
                    directory_);
 }
 
@@ -259,13 +259,13 @@ void StateDirectory::remove_torn() {
   File& other = files_[1 - whole_];
   if (fresh && (exists(files_[0].path) || exists(files_[1].path))) {
     notes_.push_back("removed from " + directory_ +
-                     " what a run left that ended before its first states were whole");
+                     " the files of a run that ended before its first states were complete");
   } else if (!fresh && exists(other.path)) {
     other.descriptor = open_file(other.path, O_RDONLY);
     const int64_t torn = step_in(other);
     if (torn > step_) {
-      notes_.push_back("step " + std::to_string(torn) + " was torn: its states were not whole in " +
-                       other.path);
+      notes_.push_back("step " + std::to_string(torn) +
+                       " was interrupted: its states were incomplete in " + other.path);
     }
     other.descriptor.close();
   }
@@ -329,7 +329,7 @@ void StateDirectory::check_read(size_t block, const std::byte* memory) const {
   throw ReadError(whole().path,
                   block_in_words(static_cast<int64_t>(block), blocks, one.offset, one.bytes) +
                       " is damaged: its checksum is not that of the list; remove " + directory_ +
-                      "/" + kPrefix + "*, or bring back a copy of it");
+                      "/" + kPrefix + "*, or restore a copy of it");
 }
 
 void StateDirectory::write_list(int64_t step, size_t whole) const {

@@ -95,7 +95,7 @@ std::unique_ptr<TransferQueue> make_transfer_queue(const std::vector<TransferMem
   }
   if (const int error = queue->register_buffers(buffers)) {
     notes.push_back("io_uring without registered buffers (" + words_of_error(error) +
-                    "; ulimit -l is what a user may register)");
+                    "; ulimit -l limits the registered memory)");
   }
   return queue;
 }

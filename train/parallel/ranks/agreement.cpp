@@ -32,7 +32,7 @@ std::string difference(int64_t rank, const std::vector<AgreedSetting>& own, cons
   const auto line = [&](const std::string& what, const std::string& here,
                         const std::string& there) {
     return "rank " + std::to_string(rank) + " differs from rank 0 in " + what + ": " +
-           in_words(here) + ", and there " + in_words(there) +
+           in_words(here) + " against " + in_words(there) +
            "; start all ranks by the same program with the same flags (example: "
            "scripts/launch.sh)";
   };

@@ -23,7 +23,7 @@ template <typename Names = VariableNames>
 int64_t number(const char* what, const Names& names, int64_t most) {
   const std::string text = first_set(names);
   if (text.empty()) {
-    throw UsageError("--mesh: no launcher has said the " + std::string(what) + " (" +
+    throw UsageError("--mesh: no launcher has set the " + std::string(what) + " (" +
                      std::string(*names.begin()) +
                      " is not set); start the ranks by headroom profile, or by torchrun "
                      "(example: scripts/launch.sh)");
@@ -83,12 +83,12 @@ Launched launched(const Mesh& mesh) {
       .launcher_has_store = from_environment({"TORCHELASTIC_USE_AGENT_STORE"}) == "True"};
   if (all.address.empty()) {
     throw UsageError(
-        "--mesh: no launcher has said where rank 0 is (MASTER_ADDR is not set; "
+        "--mesh: no launcher has set the address of rank 0 (MASTER_ADDR is not set; "
         "example: MASTER_ADDR=10.0.0.1 MASTER_PORT=29500)");
   }
   if (all.ranks != mesh.ranks()) {
     throw UsageError("--mesh", to_string(mesh),
-                     "is " + std::to_string(mesh.ranks()) + " ranks, and the launcher started " +
+                     "has " + std::to_string(mesh.ranks()) + " ranks, and the launcher started " +
                          std::to_string(all.ranks),
                      "--mesh dp=" + std::to_string(all.ranks));
   }

@@ -58,7 +58,7 @@ void Placement::before(const std::string& phase, MemoryTags* tags,
     component.tensors.come_back();
     component.step->listen(component.step->scopes(), component.step->tags());
   }
-  tag(tags, Category::kOther, arena_->slabs(), {"what is off the card"});
+  tag(tags, Category::kOther, arena_->slabs(), {"models off the card"});
 }
 
 }  // namespace headroom

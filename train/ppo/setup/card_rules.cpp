@@ -61,7 +61,7 @@ void check_weights_fit(const RunSpec& shared, const PpoSetup& setup, const CardB
     const int64_t bytes = weight_bytes(shared, setup, role);
     if (bytes <= room) continue;
     throw UsageError(size_flag(role), spec_of_role(shared, setup, role).model_size,
-                     "makes the " + word_of(role) + " " + format_bytes(bytes) +
+                     "gives the " + word_of(role) + " " + format_bytes(bytes) +
                          " of weights, and the card has room for " + format_bytes(room) +
                          "; allowed: a smaller one, or --" + word_of(role) + "-param-offload cpu",
                      example_without(role));

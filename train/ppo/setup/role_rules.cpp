@@ -88,18 +88,17 @@ void validate_role(Role role, const RunSpec& spec, const PpoSpec& ppo, int64_t p
   const int64_t tokens = prompt_length + ppo.response_length;
   if (spec.context_length < tokens) {
     throw UsageError("--context-length", std::to_string(spec.context_length),
-                     "does not hold a prompt of " + std::to_string(prompt_length) +
+                     "is too short for a prompt of " + std::to_string(prompt_length) +
                          " tokens and a response of " + std::to_string(ppo.response_length) +
                          "; allowed: " + std::to_string(tokens) + " or more",
                      "--context-length " + std::to_string(tokens));
   }
   if (is_trained(role) && spec.precision == Precision::kFp8 &&
       spec.device.kind != DeviceKind::kCpu) {
-    throw UsageError(
-        "--precision", "fp8",
-        "multiplies tokens in multiples of 16 on a card, and packed sequences are of any "
-        "number; allowed there: fp32, tf32, bf16, fp16",
-        "--precision bf16");
+    throw UsageError("--precision", "fp8",
+                     "needs multiples of 16 tokens on a card, and packed sequences have any "
+                     "number; allowed there: fp32, tf32, bf16, fp16",
+                     "--precision bf16");
   }
   if (is_trained(role) && spec.release_gradients && ppo.max_tokens_per_micro_batch > 0) {
     throw UsageError("--release-gradients", "true",

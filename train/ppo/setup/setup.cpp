@@ -42,9 +42,9 @@ const EnumWords<ReferencePlace>& words_of(ReferencePlace) {
 const EnumWords<Role>& words_of(Role) {
   static const EnumWords<Role> kWords = {
       {Role::kActor, "actor", "samples, and is trained"},
-      {Role::kCritic, "critic", "says what a state is worth, and is trained"},
+      {Role::kCritic, "critic", "estimates the value of a state, and is trained"},
       {Role::kReward, "reward", "scores a finished sequence"},
-      {Role::kReference, "reference", "what the actor is kept near to"}};
+      {Role::kReference, "reference", "gives the log-probabilities of the KL penalty"}};
   return kWords;
 }
 

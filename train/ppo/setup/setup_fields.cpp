@@ -85,7 +85,8 @@ PpoField size_of_model(const char* name, const char* help) {
 void set_share(const std::string& flag, PpoSetup& setup, const std::string& text) {
   const double share = parse_number(flag, text, 0, 1);
   if (share == 0) {
-    throw UsageError(flag, text, "is no share of a card; allowed: above 0, up to 1", flag + " 0.4");
+    throw UsageError(flag, text, "is not a share of a card; allowed: above 0, up to 1",
+                     flag + " 0.4");
   }
   setup.gpu_memory_utilization = share;
 }

@@ -91,7 +91,7 @@ void check_takes_part(const PpoSetup& setup) {
                             : role == Role::kReward ? "--reward-size none is a rule"
                                                     : "--reference none has none";
     throw UsageError("--" + word_of(role) + "-" + flag.substr(2), text,
-                     "is of a " + word_of(role) + " model, and " + why + "; allowed: with one",
+                     "applies to a " + word_of(role) + " model, and " + why + "; allowed: with one",
                      critic                  ? "--algorithm ppo"
                      : role == Role::kReward ? "--reward-size actor"
                                              : "--reference resident");
@@ -106,7 +106,7 @@ void check_directories(const RunSpec& shared, const PpoSetup& setup) {
   const Offload actors = of(Role::kActor);
   if (actors.space != MemorySpace::kDisk || actors.directory != of(Role::kCritic).directory) return;
   throw UsageError("--optimizer-offload", to_string(actors),
-                   "would hold the states of actor and critic; allowed: a directory for each",
+                   "would contain the states of actor and critic; allowed: a directory for each",
                    "--actor-optimizer-offload nvme:/mnt/a --critic-optimizer-offload nvme:/mnt/c");
 }
 
@@ -115,7 +115,7 @@ void check_directories(const RunSpec& shared, const PpoSetup& setup) {
 void validate(const RunSpec& shared, const PpoSetup& setup) {
   if (shared.mesh.ranks() > 1) {
     throw UsageError("--mesh", to_string(shared.mesh),
-                     "is of steps of one model yet; allowed with an iteration of PPO: none",
+                     "applies to steps of one model only; allowed with an iteration of PPO: none",
                      "headroom profile --model-size small --profile-type training --mesh dp=2");
   }
   check_size("--critic-size", setup.critic_size, /*may_be_none=*/false);

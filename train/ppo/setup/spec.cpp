@@ -44,8 +44,7 @@ void check_at_least(const std::string& flag, int64_t value, int64_t least,
                     const std::string& example) {
   if (value >= least) return;
   throw UsageError(flag, std::to_string(value),
-                   "is below " + std::to_string(least) + ", the least there is",
-                   flag + " " + example);
+                   "is below " + std::to_string(least) + ", the minimum", flag + " " + example);
 }
 
 void check_range(const std::string& flag, double value, bool allowed, const std::string& range,
@@ -86,7 +85,7 @@ void validate(const PpoSpec& spec) {
   }
   if (spec.algorithm == PpoAlgorithm::kGrpo && spec.group_size < 2) {
     throw UsageError("--group-size", std::to_string(spec.group_size),
-                     "makes no baseline for grpo, which compares the responses of a group; "
+                     "gives grpo no baseline, as grpo compares the responses of a group; "
                      "allowed there: 2 or more",
                      "--group-size 4");
   }

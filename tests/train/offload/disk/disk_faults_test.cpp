@@ -88,7 +88,7 @@ TEST_F(DiskFaults, KeptStatesOutliveAnErrorOfTheDisk) {
   EXPECT_EQ(ended.code, 5) << ended.output;
   const Ended next = run(program() + folder_.path() + " 1 threads keep");
   EXPECT_EQ(next.code, 0) << next.output;
-  EXPECT_THAT(next.output, HasSubstr("going on from step 2,"));
+  EXPECT_THAT(next.output, HasSubstr("resuming from step 2,"));
 }
 
 TEST_F(DiskFaults, WhereTheKernelRefusesIoUringThreadsDoItAndItIsSaid) {
@@ -152,7 +152,7 @@ TEST_F(SmallDisk, ThatIsFullInTheMiddleOfAStepIsOneLineAndLeavesNothing) {
     const Ended ended = run(on_disk_of("1500k") + preloaded("fallocate:unsupported:0") +
                             folder_.path() + " 2 " + engine);
     EXPECT_EQ(ended.code, 5) << ended.output;
-    EXPECT_THAT(ended.output, HasSubstr("that it is full shows in the middle of a step\n"));
+    EXPECT_THAT(ended.output, HasSubstr("a full disk is noticed in the middle of a step only\n"));
     EXPECT_THAT(ended.output, testing::EndsWith("error cannot write " + file("b") +
                                                 ": No space left on device\n"));
   }

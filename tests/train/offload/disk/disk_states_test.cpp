@@ -231,7 +231,7 @@ TEST_P(DiskStatesTest, KeptStatesAreOneFileThatTheNextRunGoesOnFrom) {
   {
     DiskStates states(kept(), known_regions());
     EXPECT_EQ(states.steps_done(), 3);
-    EXPECT_THAT(states.notes(), Contains(HasSubstr("going on from step 3")));
+    EXPECT_THAT(states.notes(), Contains(HasSubstr("resuming from step 3")));
     EXPECT_THAT(states.notes(), Not(Contains(HasSubstr("torn"))));
     EXPECT_EQ(count_unknown_on_disk(states), 0);
     EXPECT_EQ(known_step(states), 0);
@@ -289,7 +289,7 @@ TEST_P(DiskStatesTest, AFirstFillingThatWasCutOffIsRemovedAndSaid) {
   {
     DiskStates states(options(), known_regions());
     EXPECT_EQ(states.steps_done(), -1);
-    EXPECT_THAT(states.notes(), Contains(HasSubstr("before its first states were whole")));
+    EXPECT_THAT(states.notes(), Contains(HasSubstr("before its first states were complete")));
     known_fill(states);
     EXPECT_EQ(count_unknown_on_disk(states), 0);
   }
@@ -303,7 +303,7 @@ TEST_P(DiskStatesTest, AnotherRunsStatesAreRefusedAndLeftAsTheyAre) {
   other.identity = "tiny, seed 2";
   EXPECT_THAT(message_of<UsageError>([&] { DiskStates(other, known_regions()); }),
               AllOf(HasSubstr("--optimizer-offload: 'nvme:" + folder_.path() +
-                              "' holds the states of another run (tiny, seed 1, step 1)"),
+                              "' contains the states of another run (tiny, seed 1, step 1)"),
                     HasSubstr("this one is tiny, seed 2"), Not(HasSubstr("\n"))));
   std::vector<StateRegion> fewer = known_regions();
   fewer.pop_back();
