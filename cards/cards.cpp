@@ -19,7 +19,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// Of such a host a new region needs no more free addresses than its own length: Note [Placement].
+// On such a host a new region needs no more free addresses than its own length: Note [Placement].
 bool is_linux_before_6_7(const std::string& version) {
   if (version.empty()) return false;
   char* dot = nullptr;

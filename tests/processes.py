@@ -1,4 +1,4 @@
-"""What processes do, for tests that wait for it. A test that sleeps for seconds fails by chance on a busy machine."""
+"""States of processes, for tests that wait for them. A test that sleeps for seconds fails by chance on a busy machine."""
 
 import os
 import socket
@@ -10,7 +10,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def until(condition, what, seconds=SOON):
-    """What the condition gives, as soon as it is true."""
+    """The condition's value, as soon as it is true."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):
         if time.monotonic() > deadline:
@@ -47,13 +47,13 @@ def family(pid):
 
 
 def processor_seconds(*pids):
-    """What they have used; a busy machine gives it later."""
+    """The CPU time that they have used; a busy machine gives it later."""
     used = [fields(pid)[11:13] for pid in pids]
     return sum(int(ticks) for pair in used for ticks in pair) / TICKS
 
 
 def asleep(pid):
-    """Whether it and its family wait for something: none runs or could run in ten looks in a row."""
+    """True if it and its family wait: none runs or could run in ten looks in a row."""
     for _ in range(10):
         states = [words[0] for words in map(fields, family(pid)) if words]
         if set(states) - {"S", "Z"}:
@@ -63,7 +63,7 @@ def asleep(pid):
 
 
 def has_open(pid, folder):
-    """Whether one of its family has a file of this folder open, also one without a name."""
+    """True if one of its family has a file of this folder open, also one without a name."""
     for member in family(pid):
         try:
             links = [os.readlink(link) for link in Path(f"/proc/{member}/fd").iterdir()]
@@ -75,5 +75,5 @@ def has_open(pid, folder):
 
 
 def lives(pid):
-    """Whether it runs; what has ended and was not waited for does not."""
+    """True if it runs; a process that ended and was not waited for does not."""
     return fields(pid)[:1] not in ([], ["Z"])

@@ -21,7 +21,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 NOT_SUPPORTED, OTHER = HERE / "report/not_supported.inc", HERE / "cublas/other.inc"
-# Of these libraries, what takes a handle tells a size or is a launch.
+# In these libraries a function that takes a handle returns a size or is a launch.
 BY_HANDLE = ("cusolver", "cusparse")
 SIZES = {library: HERE / library / "sizes.inc" for library in BY_HANDLE}
 LAUNCHES = {library: HERE / library / "launches.inc" for library in BY_HANDLE}
@@ -31,7 +31,7 @@ WHOLE = {"cudart": ("cu13/lib/libcudart.so.13", 801), "cublas": ("cu13/lib/libcu
          "cublasLt": ("cu13/lib/libcublasLt.so.13", 15)}
 IMPORTED = {"cusparseLt": 10, "cufft": 16, "nccl": 5}
 IMPORTERS = ("libtorch_cuda.so", "libtorch_cuda_linalg.so", "libc10_cuda.so", "libtorch_python.so")
-# Of the driver. The first six cuDNN looks up before it plans, and calls none of them: by both names
+# Functions of the driver. cuDNN looks up the first six before it plans, and calls none of them: by both names
 # where there are two. The others libtorch looks up when it first needs any function of the driver.
 DRIVER = dict.fromkeys((
     "cuLinkAddData", "cuLinkAddData_v2", "cuLinkComplete", "cuLinkCreate", "cuLinkCreate_v2",

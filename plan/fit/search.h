@@ -120,7 +120,7 @@ struct FitAnswer {
 
 struct FitResult {
   std::vector<FitAnswer> answers;  // cheapest first, each reaching further than those before it
-  // Where nothing fits, at the smallest value of the open setting: of the sets that fit the card
+  // If nothing fits, at the smallest value of the open setting: of the sets that fit the card
   // but not the host (verdict.of_host), the one that needs the least host memory; without such a
   // set, the one that needs the least of the card.
   std::optional<FitAnswer> nearest;

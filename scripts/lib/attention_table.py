@@ -63,7 +63,7 @@ def peak(record, show):
 
 
 def attention_bytes(headroom, record):
-    """What theory's rows of attention alone come to in one block."""
+    """The sum of theory's rows of attention alone in one block."""
     spec = record["spec"]
     command = [headroom, "theory", "--model-size", spec["model_size"], "--batch-size", "1"]
     for name in ("context_length", "profile_type", "precision", "attention", "device", "layers"):

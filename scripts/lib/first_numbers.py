@@ -1,4 +1,4 @@
-"""What run_all.sh made, read from its files: the three numbers that a reader wants first, and where to look further.
+"""The results of run_all.sh, read from its files: the three numbers to read first, and the next command.
 
 usage: first_numbers.py FOLDER MODEL_SIZE HEADROOM
 A number whose file is not in FOLDER is left out. Exit code 0.

@@ -1,4 +1,4 @@
-"""What went wrong in Records, one line per cell; running out of memory is an answer.
+"""Failures in Records, one line per cell; running out of memory is an answer.
 
 usage: other_failures.py <RECORDS.jsonl
 Exit code 0.

@@ -34,7 +34,7 @@ TICK_GIB = 20
 
 
 def phase_bounds(snapshot, events):
-    """How many events there are when each phase has ended. The last phase takes the rest."""
+    """The number of events at the end of each phase. The last phase takes the rest."""
     times = [event["time_us"] for event in events]
     stamps = {(a["name"], a["stage"]): a["time_us"] for a in snapshot["external_annotations"]}
     keys = [("forward", "START"), *((name, "END") for name in PHASES[1:-1])]

@@ -1,4 +1,4 @@
-"""What a tool's process answered: its figure, or why there is none. No torch here."""
+"""The answer of a tool's process: its figure, or the reason for none. No torch here."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def versions_of(answer: dict) -> dict[str, str]:
 
 
 def said(tool: Tool, outcome: Outcome, result: Path) -> dict:
-    """What the process answered; NoAnswerError when it gave no figure."""
+    """The answer of the process; NoAnswerError when it gave no figure."""
     if outcome.timed_out:
         raise NoAnswerError("timeout", f"killed after {outcome.seconds:.0f} s")
     if outcome.exit_code < 0:

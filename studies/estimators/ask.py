@@ -24,7 +24,7 @@ SHOWN = {"python": "python", "venv": "python", "headroom": "headroom", "result":
 
 @dataclass(frozen=True)
 class Programs:
-    """What stands in the places of a tool's command."""
+    """Values for the placeholders of a tool's command."""
 
     python: str
     venv: str

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What tools say a step's peak GPU memory is, without a GPU, beside the published measurement.
+"""A step's peak GPU memory by several tools, without a GPU, beside the published measurement.
 
 Every tool answers every cell in a process of its own, one at a time, with a time limit; a process
 that fails, hangs or is not installed costs its own row. Writes DIR/<date>.jsonl, one line per row

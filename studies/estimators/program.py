@@ -1,4 +1,4 @@
-"""What the tools are asked about: the eager reference of studies/peers, its weights unwritten.
+"""The program for the tools: the eager reference of studies/peers, its weights unwritten.
 
 A tool's process answers in one line of JSON on stdout: status, reason, peak_bytes, note, versions.
 """
@@ -70,7 +70,7 @@ def not_installed(package: str, error: ImportError) -> None:
 
 
 def one_line_errors(run: Callable[[], None]) -> None:
-    """What a tool throws, as the one line its row needs; libtorch adds a stack to its own."""
+    """An exception of a tool, as the one line its row needs; libtorch adds a stack to its own."""
     try:
         run()
     except Exception as error:

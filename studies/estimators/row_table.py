@@ -86,7 +86,7 @@ def rows_table(rows: list[Row]) -> str:
 
 
 def notes(rows: list[Row]) -> str:
-    """What each tool's process said about its figure, once per tool and wording."""
+    """Remarks of each tool's process on its figure, once per tool and wording."""
     found = dict.fromkeys((row.tool, row.note) for row in rows if row.note)
     return "\n".join(f"- {tool}: {note}" for tool, note in found)
 

@@ -1,4 +1,4 @@
-"""What a comparison gave: one row per tool and cell. No torch here."""
+"""Results of a comparison: one row per tool and cell. No torch here."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Cell:
         ]
 
     def values(self) -> dict[str, str]:
-        """What else of it has a place in a tool's command."""
+        """Further values for a tool's command."""
         return {}
 
 

@@ -61,7 +61,7 @@ def compared(name, value, base):
 
 
 def verdict(rows):
-    """What the figures say of "use tcmalloc or jemalloc against CPU OOM"."""
+    """The verdict of the figures on "use tcmalloc or jemalloc against CPU OOM"."""
     base = next((row for row in rows if row["allocator"] == "glibc" and not row["setting"]), None)
     others = [row for row in rows if row["allocator"] != "glibc" and not row["setting"]]
     if not base or base["status"] != "ok" or not all(row["status"] == "ok" for row in others):

@@ -1,4 +1,4 @@
-"""What the host link and a disk cost a training step at least, for sizes and sets of offloads, as a
+"""The least time that the host link and a disk cost a training step, for sizes and sets of offloads, as a
 Markdown table: every figure is from `headroom theory`.
 
 usage: host_link_table.py HEADROOM link|disk
@@ -36,7 +36,7 @@ PARTS = ("at its peak", "at 40% of it")  # of the card's arithmetic, as steps re
 
 
 def theory(headroom, size, batch, flags):
-    """What `headroom theory` prints of a step: a function of table, row and column."""
+    """The output of `headroom theory` for a step: a function of table, row and column."""
     flags = {"device": CARD, "model-size": size, "context-length": CONTEXT, "batch-size": batch,
              "profile-type": "training", **BF16, **flags}
     words = [f"--{name}={value}" for name, value in flags.items()]

@@ -59,7 +59,7 @@ def row(runs, files):
 
 
 def sentence(rows):
-    """How many lie where, of the peaks after the first and the last step."""
+    """The number of peaks in each place, after the first and the last step."""
     counts = {"are equal to the byte": 0, "lie between two published ones, or 512 B off": 0, "differ by more": 0}
     words, most = list(counts), 0.0
     for runs, files in rows:

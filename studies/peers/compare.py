@@ -32,7 +32,7 @@ from report_file import append, compare_into, print_again, say
 PEERS = Path(__file__).parent
 ROOT = PEERS.parent.parent
 VOCAB_SIZE = 10000
-# What follows the interpreter. compiled_graphs: torch.compile with CUDA graphs, only on a card.
+# Arguments after the interpreter. compiled_graphs: torch.compile with CUDA graphs, only on a card.
 PEER_PROGRAMS = {
     "eager_reference": ("eager_reference.py",),
     "sdpa_fused": ("sdpa_fused.py",),

@@ -1,4 +1,4 @@
-"""What a comparison gave: its lines, whether their losses agree, and the table made of them."""
+"""Results of a comparison: its lines, the check of their losses, and the table made of them."""
 
 from __future__ import annotations
 

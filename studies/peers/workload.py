@@ -1,4 +1,4 @@
-"""What every peer computes: shapes, flags, initial weights and tokens.
+"""The computation of every peer: shapes, flags, initial weights and tokens.
 
 Note [The token stream]
 Rationale: two programs compare only when step k of both sees the same tokens.

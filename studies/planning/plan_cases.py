@@ -12,7 +12,7 @@ import sys
 # One model, trained without generation.
 TRAINING = "--critic-size none --reward-size none --reference none --response-len 0"
 PRECISIONS = ("bf16-pure", "bf16-mixed")
-# What; what the guide says; its configuration, in words and as flags; model, GPUs and batch.
+# Name; the guide's figure; its configuration, in words and as flags; model, GPUs and batch.
 CASES = (
     (
         "7B on one 24 GB card",

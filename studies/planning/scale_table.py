@@ -124,7 +124,7 @@ def link_seconds(row, axis, kind, moved):
              "dp": row["cards"] // (row["tp"] * row["pp"])}[axis]
     if kind == "send":  # to the next stage, which stands on another machine
         return moved / LINKS["network"]
-    # What stands side by side on a machine: tp first, then replicas.
+    # Ranks on one machine: tp first, then replicas.
     here = min(ranks, LINKS["cards_per_machine"] // (row["tp"] if axis == "dp" else 1))
     machines = -(-ranks // max(here, 1))
     twice = 2 if kind == "all_reduce" else 1
@@ -142,7 +142,7 @@ def axis_seconds(row):
 
 
 def breaks(row):
-    """Which term passes the arithmetic, if any; what is needed at once (tp) adds to it."""
+    """The terms that exceed the arithmetic, if any; terms that run at once (tp) add to it."""
     compute, seconds = arithmetic(row), axis_seconds(row)
     hidden = {axis: time for axis, time in seconds.items() if axis != "tp"}
     worst = max(hidden, key=hidden.get, default=None)
@@ -193,7 +193,7 @@ def smallest_message(row):
 
 
 def expected(row):
-    """What the formulas of docs/scale.md say: bytes by kind; a model's flat units are padded."""
+    """Bytes by kind, by the formulas of docs/scale.md; a model's flat units are padded."""
     d = dimensions(row["size"])
     tp, pp = row["tp"], row["pp"]
     dp = row["cards"] // (tp * pp)

@@ -92,7 +92,7 @@ def peaks_of(answer, name):
 
 
 def measure(headroom, setup):
-    """What the table knows of one set-up."""
+    """The table's data of one set-up."""
     name, card, flags = setup
     command = [headroom, "ppo", *flags.split(), "--device", f"virtual:{card}", "--stacks", "none",
                "--format", "csv"]

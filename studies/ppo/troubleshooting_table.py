@@ -1,4 +1,4 @@
-"""What each advice against running out of memory is worth, as Markdown: an iteration of PPO with and
+"""The effect of each advice against out-of-memory errors, as Markdown: an iteration of PPO with and
 without its flags, measured by `headroom ppo`.
 
 usage: troubleshooting_table.py HEADROOM training|rollout|host

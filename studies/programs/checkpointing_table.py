@@ -1,4 +1,4 @@
-"""What a stranger's program logged of its memory, on a real card and on a virtual one.
+"""The memory that a third party's program logged, on a real card and on a virtual one.
 
 usage: checkpointing_table.py read LOG                      prints its cells as JSON
        checkpointing_table.py table PUBLISHED.json OURS.json   prints both as Markdown

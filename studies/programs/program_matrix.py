@@ -59,7 +59,7 @@ def run(command: list[str], row: Row, folder: Path) -> tuple[int, float, int]:
         )
         signal.signal(signal.SIGALRM, lambda *_: os.killpg(process.pid, signal.SIGINT))
         signal.alarm(DEADLINE_SECONDS)
-        # Of it and of all that it waited for.
+        # The process and its children that have ended.
         _, status, usage = os.wait4(process.pid, 0)
         signal.alarm(0)
     process.returncode = os.waitstatus_to_exitcode(status)

@@ -1,4 +1,4 @@
-"""What torchtitan reads before it trains, made up: a vocabulary of Llama 3's size and a little text.
+"""Generated input for torchtitan: a vocabulary of Llama 3's size and a little text.
 
 usage: tiktoken_data.py FOLDER   writes FOLDER/tokenizer.model and FOLDER/tests/assets/c4_test/data.json
 """

@@ -1,4 +1,4 @@
-"""What is live on the card whenever a program calls one of its functions: stands for the program in
+"""Live memory on the card whenever a program calls one of its functions: stands for the program in
 a run of headroom dryrun.
 
 usage: live_blocks.py MODULE:FUNCTION PROGRAM [WORD...]   FUNCTION may be a class's, Class.function

@@ -1,4 +1,4 @@
-"""What our step holds of a rank at rest, beside what others published of runs on several GPUs, as
+"""Memory of a rank of our step at rest, beside published figures of runs on several GPUs, as
 Markdown.
 
 usage: mesh_figures_table.py run PUBLISHED.json HEADROOM [RUN...]

@@ -307,7 +307,7 @@ def write(folder: Path) -> None:
 
 
 def check(folder: Path) -> list[str]:
-    """What differs between the files and a fresh computation; empty when nothing does."""
+    """Differences between the files and a fresh computation; empty when there are none."""
     problems = []
     for case in CASES:
         weights, expected, _ = compute(case)

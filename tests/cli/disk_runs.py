@@ -24,7 +24,7 @@ def command(*flags, layers=2, steps=3, recorded=0, verb="profile", device="cpu",
 
 
 def run(*flags, fault="", **options):
-    """What has ended, and its Records. fault: what the disk does, as faulty_disk.cpp takes it."""
+    """The ended process and its Records. fault: one of faulty_disk.cpp."""
     environment = dict(os.environ)
     if fault:
         environment.update(LD_PRELOAD=programs["faulty"], HEADROOM_DISK_FAULT=fault)

@@ -104,7 +104,7 @@ class DiskStates(OnADisk, unittest.TestCase):
         # Numbers of a virtual card are counted, not kept: nothing is gone on from.
         done, _ = self.on_disk("--seed", "7", device="virtual:h200")
         self.assertNotIn("another run", done.stderr)
-        # Of a grid some cells may go on, and the others are rows.
+        # Some cells of a grid may resume, and the others are rows.
         done, _ = self.on_disk("--seed", "0,7", verb="sweep")
         self.assertNotEqual(done.returncode, 2, done.stderr)
         self.assertEqual(self.left(), before)
@@ -160,7 +160,7 @@ class DiskStates(OnADisk, unittest.TestCase):
             self.assertEqual(os.listdir(folder), [])
 
     def step(self):
-        """Which one is whole."""
+        """The name of the whole file."""
         try:
             return json.loads(Path(self.folder, "headroom-states.json").read_text())["step"]
         except FileNotFoundError:

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from processes import has_open, until  # noqa: E402
 
 LAYERS = 5
-# Of a block, in a file: matrices are whole pages here, the two norms are not.
+# A block in a file: matrices are whole pages here, the two norms are not.
 ON_PAGES = 4 * 64 * 64 * 4 + 3 * 64 * 96 * 4 + 2 * 4096
 
 

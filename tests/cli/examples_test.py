@@ -43,7 +43,7 @@ printf '%s\\n' "$code headroom ${words[*]}: $(tail -n 1 "$NOTES/$$.stderr")" >"$
 exit "$code"
 """
 
-# What a usage line leaves to the user, for a command and in general.
+# Placeholders of usage lines, for a command and in general.
 PLACEHOLDERS = {
     ("dryrun", "NAME"): "h200",
     ("cards", "NAME..."): "h200 rtx4090",
@@ -82,7 +82,7 @@ REFUSED = {
     ("profile", "kernels", "compiled"),
     ("sweep", "kernels", "compiled"),
     ("theory", "kernels", "compiled"),
-    # Of one rank.
+    # One rank's file.
     ("theory", "reshard-after-forward", "never"),
 }
 
@@ -121,7 +121,7 @@ def values(takes, words):
         yield from several.split(", ")
 
 
-# What a value is refused without.
+# Flags without which a value is refused.
 BF16_WEIGHTS = "--param-dtype bf16"
 AUTOCAST = "--precision bf16"
 BESIDE = {

@@ -24,7 +24,7 @@ LIMIT = r"ulimit -v allows this process [0-9.]+ GiB of addresses"
 
 
 def run(*flags, addresses=None, before=()):
-    """What has ended, its Records, the files that it left."""
+    """The ended process, its Records, the files that it left."""
     def limit():
         resource.setrlimit(resource.RLIMIT_AS, (addresses, addresses))
     with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What headroom says while a cell runs: one line redrawn on a terminal, few lines elsewhere.
+"""Messages of headroom while a cell runs: one line redrawn on a terminal, few lines elsewhere.
 
 usage: progress_test.py HEADROOM STUB_CELL [unittest arguments]
 """
@@ -38,7 +38,7 @@ class Progress(unittest.TestCase):
         self.assertTrue(any("stub device: building" in frame for frame in frames), frames)
         self.assertTrue(any("on stub device: step 3 of 4 (measured), ETA " in frame
                             for frame in frames), frames)
-        # What is told meanwhile has a line of its own, and nothing is left of the redrawn one.
+        # A message meanwhile has its own line, and nothing is left of the redrawn one.
         self.assertIn("stub: about to begin\r\n", text)
         self.assertTrue(text.endswith("\r\033[K"), frames)
 

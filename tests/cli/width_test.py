@@ -85,7 +85,7 @@ def environment(**more):
 
 
 def on_a_terminal(words, width, folder, **more):
-    """What the program shows on a terminal so wide; lines that are redrawn count each time."""
+    """The program's lines on a terminal so wide; lines that are redrawn count each time."""
     text = terminal.shown([HEADROOM, *words], environment(**more), columns=width, folder=folder)
     return re.split(r"[\r\n]+", text)
 

@@ -17,7 +17,7 @@ README_LINES = 100
 FOLDERS = (
     "bench cards cli cmake docs files model plan profiling results scripts studies tests text train virtual_gpu"
 ).split()
-# What a reader's own runs make.
+# Folders that a reader's own runs make.
 MADE = ("results/memory_profiling", "results/mine")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 SPAN = re.compile(r"`([^`\n]+)`")

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "tests" / "virtual_gpu" / "programs" / "recipes.py"
 RECIPE = re.compile(r"--value '?([\w/.]+\.py):(\d+)=([^\s'`]+)")
 OUTPUT = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)  # of programs, held by other tests
-# What a file's recipe is for, and what is printed with it.
+# The file of each recipe, and the output with it.
 EXPECTED = {
     "generation/utils.py": {"generate": "tokens 20\n"},
     "mixtral/modeling_mixtral.py": {"mixtral": f"tokens of experts{' 32' * 16}\n",
@@ -48,7 +48,7 @@ def has_version(package, wanted):
 
 
 def run(what, answers):
-    """What the program prints."""
+    """The program's output."""
     done = subprocess.run([sys.argv[1], "dryrun", "--card", "h100-80gb", *answers, "--",
                            sys.executable, str(PROGRAM), what],
                           capture_output=True, text=True, check=False)

@@ -20,7 +20,7 @@ axes = ("--model-size", "--context-length", "--profile-type", "--precision")
 
 techniques = ("--attention", "--recompute", "--activations", "--optimizer", "--param-dtype", "--master-weights",
               "--rounding", "--micro-batches", "--release-gradients", "--max-grad-norm")
-# What the table of techniques reads.
+# Figures that the table of techniques reads.
 FIGURES = {"peak_allocated_bytes": 1 << 31, "category_peak_bytes": {"parameters": 400, "optimizer_state": 800},
            "saved_bytes": 1000, "predicted": {"parameters": 400}, "losses": [2.0, 1.5]}
 

@@ -27,7 +27,7 @@ CONTEXT_IN_16S = "48"  # of FP8 products
 
 
 def peak_difference(record):
-    """What is wrong with the peak; None where theory predicts none."""
+    """The fault of the peak; None where theory predicts none."""
     if PEAK not in record["predicted"]:
         return None
     theory, measured = record["predicted"][PEAK], record[PEAK]

@@ -30,7 +30,7 @@ DDP_BUCKET = 32 << 20
 
 
 def run(*arguments: str, events: str, count: int = 1, code: int = 0) -> tuple[str, str, dict]:
-    """What it printed, the report as text, and as a document."""
+    """Its output, the report as text, and as a document."""
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch, "report.json")
         command = [HEADROOM, "dryrun", "--card", "h100-80gb", "--gpus", str(count), "--events", events, "--json",

@@ -63,7 +63,7 @@ class MeshFit(unittest.TestCase):
         self.assertEqual(every["peak_allocated_bytes"], answer["peak_allocated_bytes"])
 
     def expect_proved(self, document, answer):
-        """What ran is what theory proposed, on the card and on the host, and no other rank is fuller."""
+        """Measured memory equals theory's, on the card and on the host; no other rank is fuller."""
         # A full card hands out blocks as they are that a roomy one would have split.
         self.assertAlmostEqual(answer["peak_allocated_bytes"] / answer["predicted_bytes"], 1, delta=0.005)
         self.assertGreater(answer["margin_bytes"], 0)

@@ -98,7 +98,7 @@ def draw_cell(draw, named):
     for name in ("optimizer_offload", "param_offload"):
         if cell.get(name, "none").startswith("nvme"):
             cell[name] = "cpu"
-    # What a mesh refuses.
+    # Settings that a mesh refuses.
     if "dp=1," not in cell["mesh"]:
         cell.pop("release_gradients", None)
     if cell.get("release_gradients") == "true":
@@ -170,7 +170,7 @@ def meshes(headroom, draw, draws):
 
 
 def judge(cell, ranks, record):
-    """Whether the Record is as theory says, and its line."""
+    """The verdict on a Record against theory, and its line."""
     of_ranks = figures(record)
     worst = max(of_ranks, key=lambda rank: abs(of_ranks[rank][1] / of_ranks[rank][0] - 1))
     measured, predicted = of_ranks[worst]

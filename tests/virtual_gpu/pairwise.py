@@ -7,7 +7,7 @@ from itertools import combinations
 
 
 def obeys(row, rules):
-    """Whether a row, or a part of one, follows every rule.
+    """True if a row, or a part of one, follows every rule.
 
     A rule is two mappings of names to values: where a row has the values of the first, it has
     those of the second.

@@ -36,7 +36,7 @@ WIDE = 100  # draws, from which on some are of named sizes
 CLAIMED = {"parameters": "parameters", "master_weights": "master weights",
            "gradients": "gradients", "optimizer_state": "optimizer state",
            "cast_cache": "cast cache", "workspaces": "workspaces"}
-# Of a step; `headroom theory` knows none of a run.
+# Flags of a step; `headroom theory` has none of a run.
 OF_A_RUN = ("warmup_steps", "measure_steps")
 
 
@@ -87,7 +87,7 @@ def peak_differences(headroom, cell, record):
 
 
 def judge(headroom, cell, record, allowed):
-    """Whether a Record is as theory says, None of what does not fit the card; its line."""
+    """The verdict on a Record against theory, None if it does not fit the card; its line."""
     if record["status"] == "oom":
         return None, "does not fit, left out"
     # A forward without gradients keeps nothing, and nothing is measured of it.
@@ -124,7 +124,7 @@ def drawn(warm, draw, draws, wide, wanted=lambda cell: True):
 
 
 def measured_beside(record):
-    """What of a step is not on the card: name, bytes by theory, bytes measured."""
+    """Memory of a step outside the card: name, bytes by theory, bytes measured."""
     predicted = record["predicted"]
     for name, space in SPACES.items():
         if name in predicted:

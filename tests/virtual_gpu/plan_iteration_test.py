@@ -21,7 +21,7 @@ HEADROOM = sys.argv[1]
 PHASES = ("generation", "scoring", "training")
 CARD = "h100-80gb"
 MIXED = "--param-dtype bf16 --master-weights fp32"  # the plan's bf16-mixed, its default
-# What both take; what only the plan takes; what only the run takes.
+# Flags of both; flags of the plan only; flags of the run only.
 SETUPS = {
     "small": ("--model-size small --attention sdpa --optimizer-impl fused", "", MIXED),
     "phases swapped, reference on the host":

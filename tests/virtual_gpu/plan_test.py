@@ -57,7 +57,7 @@ def flags(arguments, defaults):
 
 
 def run(command, *arguments):
-    """What it prints, read as JSON."""
+    """Its output, read as JSON."""
     done = subprocess.run([HEADROOM, command, *arguments, "--format", "json"],
                           capture_output=True, text=True, check=True)
     return json.loads(done.stdout)

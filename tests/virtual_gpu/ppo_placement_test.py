@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who is on a virtual card in which phase of an iteration, and what it costs the host.
+"""Components on a virtual card in each phase of an iteration, and the host memory that they cost.
 
 usage: ppo_placement_test.py HEADROOM
 
@@ -24,7 +24,7 @@ SLAB = 64 << 20  # of pinned memory
 SMALL = ("--model-size", "small", "--batch-size", "4", "--prompt-len", "32", "--response-len", "32",
          "--reward-size", "small", "--critic-size", "small", "--epochs", "1", "--device",
          "virtual:h200")
-# What is idle in each phase: Note [Who is on the card].
+# Idle components of each phase: Note [Who is on the card].
 IDLE = {
     "generation": {"critic parameters", "reward parameters", "reference parameters"},
     "scoring": set(),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a rank asks of its allocator when it runs alone, beside what it asks with all four ranks there:
+"""Allocator requests of a rank that runs alone, beside its requests with all four ranks:
 the same events in the same order.
 
 usage: rank_events_test.py HEADROOM [PROGRAM ...]     PROGRAM: fsdp2, ddp, tensor_parallel, pipeline

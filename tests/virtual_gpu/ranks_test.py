@@ -113,7 +113,7 @@ def alone(*arguments: str, world: int, ranks: str, program: str = "ranks.py") ->
 
 
 def taken(process: dict) -> dict:
-    """What a rank took of its card, and what it asked of NCCL."""
+    """The memory that a rank took of its card, and its calls of NCCL."""
     (device,) = process["devices"]
     names = ("peak_allocated_bytes", "peak_reserved_bytes", "peak_requested_bytes")
     return {

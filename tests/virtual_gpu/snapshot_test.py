@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a snapshot of a virtual card says: which line made each tensor, and what each block is for.
+"""A snapshot of a virtual card: the line that made each tensor, and the purpose of each block.
 
 usage: snapshot_test.py HEADROOM [unittest arguments]
 """
@@ -58,7 +58,7 @@ def allocations(snapshot):
 
 
 def made_by(event, source):
-    """Whether the stack passes through "model/layers.cpp RmsNorm::forward: rsqrt"."""
+    """True if the stack passes through "model/layers.cpp RmsNorm::forward: rsqrt"."""
     file, rest = source.split(" ", 1)
     function = rest.split(": ")[0]
     for frame in event["frames"]:

@@ -79,7 +79,7 @@ def covered():
 
 
 def is_offloaded(cell):
-    """Whether something of it lies on the host, or on a disk."""
+    """True if a part of it lies on the host, or on a disk."""
     sent = cell["activations"].startswith("offload") and cell["profile_type"] != "forward"
     return sent or any(cell.get(name, "none") != "none" for name in OFFLOADS)
 
@@ -108,7 +108,7 @@ def draw_named(draw):
 
 
 def draw_kept(draw, run):
-    """What becomes of what autograd saves."""
+    """The form of autograd's saved tensors."""
     groups = [f"every:{n}" for n in (1, 2, 3) if n <= run.get("layers", 3)]
     checkpoints = ("full", "selective", f"blocks:{draw.randrange(0, 101)}%", draw.choice(groups))
     activations = (draw.choice(("int8", "fp8")) +

@@ -26,11 +26,11 @@ PRECISIONS = "fp32,tf32,bf16,fp16"
 FORCED = "math,flash,efficient,cudnn"
 SHAPE = {"model-size": "custom", "d-model": "128", "d-ff": "320", "layers": "3", "heads": "4",
          "vocab-size": "500", "batch-size": "3", "warmup-steps": "1", "measure-steps": "1"}
-# What is measured under another name than theory's.
+# Figures that are measured under another name than theory's.
 MEASURED = {"activations": "saved_bytes", "residual_bytes_per_block": "residual_bytes_per_block",
             "residual_tensors_per_block": "residual_tensors_per_block",
             "recomputed": "recomputed_bytes"}
-# Of other memories: what they had handed out at their fullest.
+# Other memories: their highest allocated bytes.
 SPACES = {"host_pinned_bytes": "host_pinned", "host_pageable_bytes": "host", "disk_bytes": "disk",
           "disk_buffers_bytes": "disk_buffers"}
 TRAFFIC = ("to_host_bytes", "to_card_bytes", "from_disk_bytes", "to_disk_bytes")
@@ -68,7 +68,7 @@ def differences(record):
 
 
 def live_in_clipping(headroom, record):
-    """What `headroom theory` says is live then, in bytes; workspaces are not of it."""
+    """Live bytes at that point by `headroom theory`, without workspaces."""
     names = {name.replace("-", "_") for name in SHAPE} - {"warmup_steps", "measure_steps"}
     names |= {"device", "profile_type", "precision", "attention", "context_length", "kv_heads",
               "micro_batches", "max_grad_norm", "optimizer", "optimizer_impl", "weights",
@@ -118,7 +118,7 @@ def quick_grids():
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp16",
            "context_length": "33", "batch_size": "4", "micro_batches": "1,2",
            "max_grad_norm": "0,1", "optimizer_offload": "cpu", "param_offload": "none,cpu"}
-    # What comes one after another is largest in the vocabulary above, here in the blocks.
+    # The largest consecutive gradients are in the vocabulary above, here in the blocks.
     for shape in ({"vocab_size": "50"}, {"vocab_size": "50", "d_ff": "48", "kv_heads": "1"},
                   {"vocab_size": "50", "d_ff": "100", "kv_heads": "2"}):
         yield {"device": "virtual:h200", "profile_type": "training", "context_length": "7",

@@ -19,7 +19,7 @@ def flags_of(axes):
 
 
 def environment_of_a_cell(headroom, device, folder, alloc_conf=""):
-    """What `headroom` sets for a cell on a virtual card: asked of a cell program that tells."""
+    """The environment of a cell on a virtual card, as a cell program prints it."""
     tells = Path(folder) / "tells_its_environment"
     into = Path(folder) / "environment"
     tells.write_text(f"#!/bin/sh\ncat /proc/self/environ > '{into}'\nexit 7\n", encoding="utf-8")

@@ -51,7 +51,7 @@ std::vector<Field> model_fields() {
   };
 }
 
-// What one step computes.
+// The computation of one step.
 std::vector<Field> step_fields() {
   return {
       word<&R::profile_type>({.name = "profile_type",
@@ -114,7 +114,7 @@ std::vector<Field> technique_fields() {
   };
 }
 
-// How ranks share the work.
+// The division of the work over ranks.
 std::vector<Field> mesh_fields() {
   return {
       mesh({.name = "mesh",

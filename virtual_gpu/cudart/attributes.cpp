@@ -1,4 +1,4 @@
-// What a program can ask of a card: attributes and properties.
+// Attributes and properties of a card, for programs that query them.
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
@@ -84,7 +84,7 @@ constexpr std::pair<cudaDeviceAttr, OfCard> kAttributes[] = {
     {cudaDevAttrReservedSharedMemoryPerBlock, described<&Card::reserved_shared_memory_per_block>},
     {cudaDevAttrMaxBlocksPerMultiprocessor, described<&Card::blocks_per_multiprocessor>},
     {cudaDevAttrClusterLaunch, [](const Card& card) { return has_clusters(card) ? 1 : 0; }},
-    // Of an H100 (driver 580.159.04), which keeps five eighths of the L2 cache; of others unknown.
+    // An H100 (driver 580.159.04) keeps five eighths of the L2 cache; unknown for other cards.
     {cudaDevAttrMaxPersistingL2CacheSize,
      [](const Card& card) {
        return card.major == 9 ? static_cast<int>(card.l2_bytes / 8 * 5) : 0;

@@ -158,7 +158,7 @@ Table commands_table(const FitFound& found) {
   return table;
 }
 
-// Which memory is short where nothing fits, and by how much.
+// The memory that is short where nothing fits, and the missing bytes.
 struct Shortage {
   const char* side = "card";
   int64_t bytes = 0;  // 0 or less: the free memory is fragmented

@@ -37,8 +37,8 @@ int64_t margin_of(const FitFound& found, const FitAnswer& answer);
 // Ranks of a mesh that were run.
 std::vector<int64_t> ranks_of(const Record& record);
 
-// Where nothing fits: which memory is short, by how much and on which side, in one line. The result
-// must have `nearest`.
+// One line for a search in which nothing fits: the short memory, the missing bytes and the side.
+// The result must have `nearest`.
 std::string nothing_fits(const FitFound& found);
 
 std::vector<Table> fit_report(const FitFound& found);

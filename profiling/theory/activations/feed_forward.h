@@ -8,7 +8,7 @@ namespace headroom {
 // Saved for backward, with the output of the norm in front.
 void add_feed_forward_rows(RowBuilder& sheet);
 
-// Its locals at the fullest instants of a forward without gradients.
+// Local tensors at the fullest instants of a forward without gradients.
 void add_feed_forward_instant(RowBuilder& sheet);
 void add_fp8_feed_forward_instant(RowBuilder& sheet);
 

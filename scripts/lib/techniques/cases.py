@@ -61,7 +61,7 @@ SINGLE = [
     Case("gradients clipped", {"max-grad-norm": "1"}),
 ]
 
-# What people run together.
+# Usual combinations.
 TOGETHER = [
     Case("FP8 products, flash, 8-bit Adam", {"precision": "fp8", "attention": "flash",
                                              "optimizer": "adam8bit"}, "BF16 autocast",
@@ -89,7 +89,7 @@ TOGETHER = [
 
 CASES = SINGLE + TOGETHER
 
-# What a reader who has a minute is shown.
+# The short table.
 FIRST = ["as it is", "flash attention, BF16 autocast", "activations in INT8", "checkpoint every block", "8-bit Adam",
          "BF16 weights, Lion, gradients released, checkpoint full"]
 

@@ -55,7 +55,7 @@ def parameters(record):
 
 
 def quantities(rows, case):
-    """What claims are about, by name; None where it was not measured."""
+    """The claimed quantities by name; None where one was not measured."""
     mine, base = rows.memory.get(case.name), rows.memory.get(case.against)
     found = {}
     if mine and base and mine["status"] == base["status"] == "ok":

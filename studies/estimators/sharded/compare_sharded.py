@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What tools say of sharded training's peak GPU memory, beside the program on the virtual card.
+"""Peak GPU memory of sharded training by several tools, beside the program on the virtual card.
 
 Every tool answers every cell in a process of its own, one at a time, with a time limit; a process
 that fails, hangs or is not installed costs its own row. Writes DIR/sharded_<date>.jsonl, one line

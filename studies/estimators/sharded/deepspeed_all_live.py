@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What DeepSpeed's estimate_zeroN_model_states_mem_needs_all_live prints, without offload."""
+"""The output of DeepSpeed's estimate_zeroN_model_states_mem_needs_all_live, without offload."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MODULES = {
     "zero2": "deepspeed.runtime.zero.stage_1_and_2",
     "zero3": "deepspeed.runtime.zero.stage3",
 }
-# Its "GB" is 2^30; zero_init says where the model is made, which is the host's memory.
+# Its "GB" is 2^30; zero_init places the model in the host's memory.
 NO_OFFLOAD = re.compile(r"\| +([0-9.]+)GB \| .*offload_optimizer=none *(?:, zero_init=1)?$", re.M)
 
 

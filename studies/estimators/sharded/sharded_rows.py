@@ -1,4 +1,4 @@
-"""What a comparison of sharded training gave: one row per tool and cell. No torch here."""
+"""Results of a comparison of sharded training: one row per tool and cell. No torch here."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Cell:
         ]
 
     def values(self) -> dict[str, str]:
-        """What stands for {ranks} in a tool's command."""
+        """The value of {ranks} in a tool's command."""
         return {"ranks": str(self.ranks)}
 
 
-# Of Megatron-LM's test cases: ZeRO-1, tensor parallel, tensor and pipeline parallel.
+# Megatron-LM's test cases: ZeRO-1, tensor parallel, tensor and pipeline parallel.
 MEGATRON_CASES = (
     "gpt3_mcore_tp1_pp1_dist_optimizer_overlap_grad_reduce_param_gather",
     "gpt3_mcore_tp4_pp1",

@@ -27,7 +27,7 @@ def dynamic_map(signed):
 
 
 def stored(x, values):
-    """What a moment is after it was stored: nearest value times its block's scale, in FP32."""
+    """A moment after it was stored: nearest value times its block's scale, in FP32."""
     flat = x.astype("f4").reshape(-1)
     blocks = np.zeros(-(-flat.size // BLOCK) * BLOCK, "f4")
     blocks[: flat.size] = flat

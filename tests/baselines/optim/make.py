@@ -27,7 +27,7 @@ FOLDER = Path(__file__).resolve().parent
 LEARNING_RATE = 1e-2
 WEIGHT_DECAY = 0.1
 STEPS = 5
-# Of the expected values one in so many is kept; prime to every width, so that all rows have some.
+# One of so many expected values is kept; prime to every width, so that all rows have some.
 KEPT = 5
 # Another CPU rounds the last FP32 digit in another way.
 TOLERANCE = 1e-6

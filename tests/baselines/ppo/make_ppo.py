@@ -222,7 +222,7 @@ def compute():
     made["group_advantages"] = np.array(group)
     made["group_advantages.no_std"] = np.array(group_advantages(x["scores"], by_std=False))
 
-    # Of k3, what was computed last.
+    # k3, computed last.
     targets = [torch.tensor(row, dtype=torch.double) for row in returns]
     for mode in AGGREGATIONS:
         losses, clipped = value_terms(ragged(x["new_values"]), ragged(x["old_values"]), targets)
@@ -239,7 +239,7 @@ def as_array(values):
 
 
 def differences(stored, fresh):
-    """What differs between two sets of tensors, as lines; the second may be a part of the first."""
+    """Differences between two sets of tensors, as lines; the second may be a part of the first."""
     found = []
     for name, values in fresh.items():
         if name not in stored or stored[name].shape != values.shape:

@@ -37,7 +37,7 @@ def run(*arguments, **environment):
 
 @functools.cache
 def printed(*arguments, **environment):
-    """What it says on stdout; the same arguments are run once."""
+    """Its stdout; the same arguments are run once."""
     return run(*arguments, **environment).stdout
 
 

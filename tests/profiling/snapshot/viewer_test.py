@@ -24,7 +24,7 @@ SETTINGS_KEYS = {
     "pinned_num_register_threads", "release_lock_on_cudamalloc", "pinned_use_cuda_host_register",
     "graph_capture_record_stream_reuse", "roundup_power2_divisions",
 }  # fmt: skip
-# What MemoryViz.js knows, of what protocol 2 has.
+# Opcodes of protocol 2 that MemoryViz.js reads.
 OPCODES = {
     "PROTO", "MARK", "BINPUT", "LONG_BINPUT", "BINGET", "LONG_BINGET", "EMPTY_DICT", "EMPTY_LIST", "EMPTY_TUPLE",
     "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3", "APPEND", "APPENDS", "SETITEM", "SETITEMS", "BININT", "BININT1", "BININT2",

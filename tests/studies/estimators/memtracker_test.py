@@ -1,4 +1,4 @@
-"""What MemTracker is shown of a step: a figure that misses a state is wrong without any error."""
+"""The tensors of a step that MemTracker sees: a figure without a state is wrong, without any error."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ MESHES = {
     "two stages, 1F1B": ("pp=2", "--micro-batches 4"),
     "two replicas of two ranks, ZeRO-3, by tokens": ("dp=2,tp=2", "--zero 3 --sequence-parallel"),
 }
-# Two groups of replicas that share: with what the default draw runs each.
+# Two sharding groups: the default draw runs each with these.
 GROUPS = {
     "8-bit Adam": ("dp=4", "--zero 1 --shard-group 2"),
     "two micro-batches, clipped": ("dp=4", "--zero 3 --shard-group 2 --prefetch 2"),
@@ -79,7 +79,7 @@ WIDE_SCHEDULED = [
     ("pp=2,dp=2,tp=2", "--micro-batches 2 --layers 4 --sequence-parallel"),
     ("pp=3,dp=2", "--micro-batches 6 --layers 7"),
 ]
-# Of these every mesh runs all; the default draw runs each with two meshes.
+# Every mesh runs all of these; the default draw runs each with two meshes.
 TECHNIQUES = {
     "FP32": "",
     "two micro-batches, clipped": "--micro-batches 2 --max-grad-norm 0.1",
@@ -88,7 +88,7 @@ TECHNIQUES = {
     "8-bit Adam": "--optimizer adam8bit",
     "fused AdamW, autocast": "--optimizer-impl fused --precision bf16",
 }
-# What is kept elsewhere, or goes as it is made: mesh, its flags, technique.
+# Memory that is kept elsewhere, or freed as it is made: mesh, its flags, technique.
 HOST = "--optimizer-offload cpu"
 MASTERS = "--param-dtype bf16 --master-weights fp32"
 ELSEWHERE = (
@@ -181,7 +181,7 @@ def load(file):
 
 
 class MovedBytes(unittest.TestCase):
-    """What collectives move in a step, by each scheme's formula, of FP32 tensors."""
+    """Bytes that collectives move in a step, by each scheme's formula, of FP32 tensors."""
 
     d, ff, layers, vocabulary, batch, context = 32, 88, 3, 101, 4, 16
     block = [d * d] * 4 + [d * ff] * 3 + [d, d]
@@ -238,7 +238,7 @@ class MovedBytes(unittest.TestCase):
         units = [self.table, self.head] + self.layers * [self.block]
         once = sum(self.flat(unit, 2) for unit in units)
         gathered = once + (self.layers - 1) * self.flat(self.block, 2)
-        # Of two micro-batches ZeRO-3 adds up each in the group, and what comes of both between groups.
+        # ZeRO-3 adds up each of two micro-batches in the group, and their sum between groups.
         for zero, parts, scattered, again in ((1, 1, once, once), (1, 2, once, once),
                                               (3, 1, once, gathered),
                                               (3, 2, 2 * once, 2 * gathered)):
@@ -251,7 +251,7 @@ class MovedBytes(unittest.TestCase):
 
     def test_ranks_that_share_matrices_move_the_residual_stream(self):
         tokens = self.batch * self.context
-        # Of every layer two sums forward and two backward; the table's forward, the head's backward;
+        # Two sums forward and two backward per layer; the table's forward, the head's backward;
         # of the loss highest logit, sum of exponentials and the target's.
         streams = (4 * self.layers + 2) * tokens * self.d * 4
         self.check("--mesh tp=2", {"tp all_reduce": streams + 3 * tokens * 4})
@@ -318,7 +318,7 @@ class MeshContract(unittest.TestCase):
         # Rounded to BF16 a sum in another order may be the next number. A loss of BF16 weights is
         # such a number, and autocast on the CPU leaves it one, whose neighbours are up to 2 ** -7 of
         # it away.
-        # What a stage has as codes one rank has exactly, and the other way round: its last block.
+        # One rank keeps the last block exactly where a stage keeps codes, and the reverse.
         rounded = "bf16" in technique or ("pp=" in mesh and "int8" in technique)
         bound = 2e-3 if rounded else 1e-5
         of_losses = 2 ** -7 if "bf16" in technique else bound

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What becomes of a mesh when something goes wrong: one line that names the rank and why, soon, and
+"""A mesh when something goes wrong: one line that names the rank and the reason, soon, and
 nothing that still runs.
 
 usage: mesh_faults_test.py HEADROOM

@@ -28,7 +28,7 @@ TP = "--mesh tp=2 --micro-batches 2"
 DP = "--mesh dp=2"
 STAGES = "--mesh pp=2,tp=2 --micro-batches 2"
 
-# What is saved on which mesh, and where it goes on besides.
+# The mesh that saves, and the other meshes that resume.
 CASES = {
     "AdamW": ("", f"{DP} --zero 3", [STAGES, ONE]),
     "AdamW, fused": ("--optimizer-impl fused", f"{STAGES} --sequence-parallel", [f"{DP} --zero 1"]),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What becomes of checkpoints when something goes wrong: one line that says what, and the newest whole
+"""Checkpoints when something goes wrong: one line with the reason, and the newest whole
 one stays and loads.
 
 usage: checkpoint_faults_test.py HEADROOM FAULTY_CHECKPOINT
@@ -143,7 +143,7 @@ class CheckpointFaults(unittest.TestCase):
         self.assertEqual(process.returncode, 130)
         self.loads(1)
 
-    # What is there and does not count.
+    # Files that do not count.
 
     def test_what_is_not_whole_does_not_count(self):
         self.save("--measure-steps 2 --save-every 1")
@@ -227,7 +227,7 @@ class CheckpointFaults(unittest.TestCase):
         self.assertIn("--load-checkpoint", json.loads(done.stdout)["reason"])
         self.assertIn(words, json.loads(done.stdout)["reason"])
 
-    # What is asked for and cannot be.
+    # Requests that are refused.
 
     def test_the_checkpoint_of_another_model_is_refused_with_what_differs(self):
         self.save()

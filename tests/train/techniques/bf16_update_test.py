@@ -20,7 +20,7 @@ from safetensors_file import load, save  # noqa: E402
 from workload import TokenStream, initial_weights, make_parser, parse, shape_of  # noqa: E402
 
 STEPS = 10
-# Of the elements of all weights after one step. AdamW's first update is the gradient's sign times the
+# All weights after one step, by element. AdamW's first update is the gradient's sign times the
 # learning rate, so where two BF16 gradients are near 0 and differ in sign, the weights do: of gradients
 # that are right to a hundredth of their spread, few. A wrong rate or correction would show
 # in all.

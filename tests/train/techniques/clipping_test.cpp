@@ -105,7 +105,7 @@ TEST(Clipping, AParameterWithoutAGradientIsLeftOut) {
 RunSpec clipped(double max_grad_norm) {
   RunSpec spec = tiny_spec();
   spec.max_grad_norm = max_grad_norm;
-  // Its updates are proportional to the gradients' length, unlike AdamW's.
+  // Updates of SGD are proportional to the gradients' length, unlike those of AdamW.
   spec.optimizer = OptimizerKind::kSgd;
   return spec;
 }

@@ -48,7 +48,7 @@ def allocated():
 
 
 def backward_bytes(inputs, **options):
-    """What a backward pass allocates at most, beyond its own gradients."""
+    """The most that a backward pass allocates, beyond its own gradients."""
     out = F.scaled_dot_product_attention(*inputs, **options)
     gradient = torch.empty_like(out)
     before = allocated()

@@ -19,7 +19,7 @@ PUBLISHED_WORDS = (2077, 3126, 5224, 9420, 17812, 34596, 68164, 135300, 269572)
 
 
 def peak_bytes(operation):
-    """What the operation asks for at most, its results among it."""
+    """The most that the operation requests, its results included."""
     torch.cuda.synchronize()
     before = torch.cuda.memory_stats()["requested_bytes.all.current"]
     torch.cuda.reset_peak_memory_stats()

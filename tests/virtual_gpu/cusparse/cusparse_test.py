@@ -20,7 +20,7 @@ FLOAT, LONG, ROW_MAJOR = 0, 3, 2  # cudaDataType_t, cusparseIndexType_t, cuspars
 
 
 def peak_bytes(operation):
-    """What the operation asks for at most, its results among it."""
+    """The most that the operation requests, its results included."""
     torch.cuda.synchronize()
     before = torch.cuda.memory_stats()["requested_bytes.all.current"]
     torch.cuda.reset_peak_memory_stats()

@@ -57,7 +57,7 @@ def eig(library):
 
 
 def threads():
-    """What is known is computed by the thread that asks."""
+    """Known values are computed by the thread that asks."""
     one = torch.ones(1, device="cuda", dtype=torch.bfloat16)
     before = len(os.listdir("/proc/self/task"))
     many = one.expand(2, 4, 256, 256).contiguous()
@@ -65,7 +65,7 @@ def threads():
 
 
 def parts():
-    """What is written to a part of a tensor leaves the rest as it was."""
+    """A write to a part of a tensor leaves the rest as it was."""
     labels = torch.arange(4 * 520, device="cuda").view(4, 520)
     labels[:, :-512] = -100
     unknown = torch.randint(9, (4,), device="cuda")

@@ -1,4 +1,4 @@
-"""What goes wrong with a rank, on two of them, as torchrun starts it.
+"""Faults of a rank, on two of them, as torchrun starts it.
 
 usage: rank_faults.py memory | killed | never | waits FILE
 """

@@ -1,4 +1,4 @@
-"""What ranks tell each other through the card, and what kernels make of it: asserted by the program.
+"""Values that ranks send each other through the card, and kernels over them: asserted here.
 
 Started by torchrun; tests/virtual_gpu/ranks_test.py reads its exit code.
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the start-up hook says of a line that reads a value, and when it names a loop. No torch."""
+"""The start-up hook's messages about a line that reads a value, and about a loop. No torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// Which replicas shard together, and which are copies of each other. No torch here.
+// Groups of replicas that shard together, and groups of copies. No torch here.
 //
 // Note [Groups that share]
 // Rationale: weights that all replicas share are gathered from all of them, block by block, several
