@@ -71,6 +71,15 @@ void tell_why_nothing(const FitFound& found) {
                                  : "no set of techniques was tested");
 }
 
+CellOptions cell_options(const Arguments& arguments, const FitQuestion& question) {
+  CellOptions options = limits_from(arguments);
+  options.workers = std::make_shared<WarmWorkers>(kKindsOfWorkers * cores());
+  options.forks = forks_of_cells();
+  options.virtual_host_memory_bytes = host_limit_of_a_rank(question).value_or(0);
+  options.on_talk = log_line;
+  return options;
+}
+
 int fit(const Arguments& arguments) {
   check_choice("--workload", arguments.get("workload", "step"), {"step", "ppo"}, "--workload ppo");
   const std::vector<FitCard> cards = fit_cards(arguments);
@@ -84,11 +93,7 @@ int fit(const Arguments& arguments) {
     check_disk_places(
         {{.param_offload = to_disk, .optimizer_offload = to_disk, .device = cards.front().device}});
   }
-  CellOptions options = limits_from(arguments);
-  options.workers = std::make_shared<WarmWorkers>(kKindsOfWorkers * cores());
-  options.forks = forks_of_cells();
-  options.virtual_host_memory_bytes = host_limit_of_a_rank(question).value_or(0);
-  options.on_talk = log_line;
+  const CellOptions options = cell_options(arguments, question);
   check_alloc_confs({question.base}, options);
   FitProgress progress{.on_line = log_line, .on_status = {}};
   if (shows_status()) progress.on_status = log_status;

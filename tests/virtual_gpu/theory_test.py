@@ -93,6 +93,15 @@ def clipping_differences(headroom, record):
 
 
 def quick_grids():
+    yield from grids_of_precision()
+    yield from grids_of_offloaded_optimizers()
+    yield from grids_of_offloaded_parameters()
+    yield from grids_of_optimizers()
+    yield from grids_of_checkpointing()
+    yield from grids_of_fp8()
+
+
+def grids_of_precision():
     yield {"device": "virtual:h200", "profile_type": "training", "precision": PRECISIONS,
            "attention": "eager,sdpa", "context_length": "1,33"}
     yield {"device": "virtual:a100-80gb", "profile_type": "training", "precision": "fp32,bf16",
@@ -110,6 +119,9 @@ def quick_grids():
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,bf16",
            "attention": "eager,sdpa", "context_length": "1,33",
            "activations": "int8:block=100,min=0,fp8:min=16KiB"}
+
+
+def grids_of_offloaded_optimizers():
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,bf16",
            "attention": "eager,sdpa", "layers": "5", "context_length": "33",
            "checkpoint": f"none,{CHECKPOINTS}", "activations": "offload:min=4KiB"}
@@ -127,6 +139,12 @@ def quick_grids():
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,bf16",
            "layers": "5", "context_length": "33", "optimizer_offload": "cpu",
            "checkpoint": "none,full", "activations": "int8:min=0,offload:min=4KiB"}
+    yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,bf16",
+           "context_length": "33", "optimizer_offload": "cpu", "micro_batches": "1,3",
+           "max_grad_norm": "0,1", "activations": "exact,offload:min=4KiB"}
+
+
+def grids_of_offloaded_parameters():
     host = {"device": "virtual:h200", "layers": "5", "context_length": "33",
             "param_offload": "cpu", "optimizer_offload": "cpu", "profile_type": "training"}
     yield {**host, "precision": "fp32,bf16", "checkpoint": f"none,{CHECKPOINTS}",
@@ -147,9 +165,9 @@ def quick_grids():
     yield {**host, "precision": "fp8", "context_length": "16", "checkpoint": "none,every:2"}
     yield {**host, "optimizer_offload": "none", "profile_type": "forward-backward",
            "micro_batches": "3", "checkpoint": "none,full"}
-    yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,bf16",
-           "context_length": "33", "optimizer_offload": "cpu", "micro_batches": "1,3",
-           "max_grad_norm": "0,1", "activations": "exact,offload:min=4KiB"}
+
+
+def grids_of_optimizers():
     # 48 x 128 elements are whole blocks of 8-bit states, 100 x 130 are not, 31 x 130 stay in FP32.
     for shape in ({"d_ff": "48"}, {"d_model": "130", "heads": "5", "d_ff": "100"},
                   {"d_model": "130", "heads": "5", "kv_heads": "1", "d_ff": "31"}):
@@ -159,6 +177,9 @@ def quick_grids():
                 {"weights": "bf16", "rounding": "stochastic"}, {"release_gradients": "true"}):
         yield {"device": "virtual:h200", "profile_type": "training", "context_length": "7",
                "optimizer": "lion,adam8bit,adam-mini,muon", **how}
+
+
+def grids_of_checkpointing():
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,bf16",
            "attention": "eager,sdpa", "context_length": "33", "checkpoint": CHECKPOINTS}
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,bf16",
@@ -171,7 +192,10 @@ def quick_grids():
     yield {"device": "virtual:h200", "profile_type": "training", "weights": "bf16",
            "attention": "eager,sdpa", "context_length": "33",
            "checkpoint": "full,every:2,blocks:50%,selective"}
-    # FP8 products want tokens in multiples of 16: three sequences of 16 or 48.
+
+
+def grids_of_fp8():
+    # FP8 products need tokens in multiples of 16: three sequences of 16 or 48.
     fp8 = {"profile_type": "training", "precision": "fp8", "context_length": "16"}
     yield {**fp8, "device": "virtual:h100-80gb,virtual:rtx4090", "context_length": "16,48",
            "attention": "eager,sdpa", "kv_heads": "2,4"}
@@ -184,8 +208,15 @@ def quick_grids():
 
 
 def wide_grids():
-    yield from quick_grids()
     draw = random.Random(1)
+    yield from quick_grids()
+    yield from wide_grids_of_attention(draw)
+    yield from wide_grids_of_activations(draw)
+    yield from wide_grids_of_bf16_weights(draw)
+    yield from wide_grids_of_steps()
+
+
+def wide_grids_of_attention(draw):
     for card, kv_heads in (("b200", "2"), ("rtx4090", "4"), ("t4", "1")):
         yield {"device": f"virtual:{card}", "profile_type": "forward-grad,forward-backward,training",
                "precision": PRECISIONS, "attention": "eager,sdpa", "context_length": "1,50",
@@ -208,6 +239,9 @@ def wide_grids():
     for kv_heads in ("1", "2"):
         yield {"device": "virtual:h200", "profile_type": "forward-backward", "kv_heads": kv_heads,
                "precision": PRECISIONS, "attention": "eager,sdpa", "context_length": "1,31,64,97"}
+
+
+def wide_grids_of_activations(draw):
     for card in ("h200", "a100-80gb", "t4"):
         contexts = sorted(draw.sample(range(2, 200), 3))
         yield {"device": f"virtual:{card}", "profile_type": "training,forward-grad",
@@ -218,6 +252,9 @@ def wide_grids():
            "optimizer_impl": "reference,foreach,fused", "context_length": "7"}
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32",
            "optimizer": "sgd,lion", "optimizer_impl": "reference,foreach", "context_length": "7"}
+
+
+def wide_grids_of_bf16_weights(draw):
     for card in ("h200", "b200", "a100-80gb", "rtx4090"):
         contexts = sorted(draw.sample(range(2, 200), 4))
         yield {"device": f"virtual:{card}", "profile_type": "forward-grad,training",
@@ -232,6 +269,9 @@ def wide_grids():
     yield {"device": "virtual:h200", "profile_type": "training", "weights": "bf16",
            "rounding": "stochastic", "optimizer": "adamw,sgd",
            "optimizer_impl": "reference,foreach,fused", "context_length": "7"}
+
+
+def wide_grids_of_steps():
     yield {"device": "virtual:h200,virtual:t4", "profile_type": "training", "precision": "fp32",
            "optimizer": "adamw,sgd", "optimizer_impl": "reference,foreach,fused",
            "release_gradients": "true", "context_length": "7", "kv_heads": "2"}

@@ -60,17 +60,30 @@ void be_killed_for_memory() {
   raise(SIGKILL);
 }
 
+// Keeps both pipes open; a parent that reads to their end waits for a minute.
+void leave_a_grandchild() {
+  if (const pid_t left = fork(); left == 0) {
+    sleep(60);
+    _exit(0);
+  } else {
+    fprintf(stderr, "left %d\n", left);
+  }
+}
+
+void fail_with(Record& record, Status status, const char* reason) {
+  record.status = status;
+  record.reason = reason;
+}
+
 // Returns the text for stdout.
 std::string behave(Record record) {
   switch (record.spec.seed) {
     case kStubOom:
-      record.status = Status::kOom;
-      record.reason = "tried to allocate 2.000 GiB";
+      fail_with(record, Status::kOom, "tried to allocate 2.000 GiB");
       record.out_of_memory = std::make_shared<const OutOfMemory>(OutOfMemory{.memory = "device"});
       break;  // keeps its peak, which does not make it a success
     case kStubFailed:
-      record.status = Status::kFailed;
-      record.reason = "CUDA error";
+      fail_with(record, Status::kFailed, "CUDA error");
       break;
     case kStubExit:
       fprintf(stderr, "warming up\nterminate: weights are missing\nframe #0: somewhere\n\n");
@@ -101,19 +114,12 @@ std::string behave(Record record) {
     case kStubFlood:
       return std::string(70 << 20, 'o');
     case kStubGrandchild:
-      // Keeps both pipes open; a parent that reads to their end waits for a minute.
-      if (const pid_t left = fork(); left == 0) {
-        sleep(60);
-        _exit(0);
-      } else {
-        fprintf(stderr, "left %d\n", left);
-      }
+      leave_a_grandchild();
       break;
-    case kStubCrashAfter: {
+    case kStubCrashAfter:
       std::cout << to_json_line(record) << "\n" << std::flush;
       raise(SIGABRT);
       break;
-    }
     default:
       if (record.spec.seed >= kStubSlow) usleep(20000);
   }

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "cli/flags/run_flags.h"
 #include "tests/files/scratch_directory.h"
 #include "tests/train/data/write_safetensors.h"
@@ -51,69 +53,70 @@ TEST(Flags, AnOldSpellingIsTakenAndTellsTheNewOneOnce) {
   EXPECT_THAT(refusal([] { cell({"--weights"}); }), HasSubstr("--param-dtype: needs a value"));
 }
 
+// A value other than the default. `directory` has the input files.
+std::string other_value(const Field& field, const ScratchDirectory& directory) {
+  const std::map<std::string, std::string> own = {{"tokens", directory.file("tokens.bin")},
+                                                  {"load_weights", directory.file("weights")},
+                                                  {"load_checkpoint", directory.path()},
+                                                  {"save_checkpoint", directory.path()},
+                                                  {"top_p", "0.5"},
+                                                  {"kv_cache_tokens", "1024"},
+                                                  {"mesh", "dp=2"},
+                                                  {"schedule", "gpipe"}};
+  if (const auto found = own.find(field.name); found != own.end()) return found->second;
+  if (field.name.ends_with("_offload")) return "cpu";
+  if (field.numeric()) return "2";
+  const std::string value = field.choices.empty() ? field.get(RunSpec{}) : field.choices.back();
+  return value.empty() ? "/dev/null" : value;
+}
+
+// Flags without which the field's flag is refused.
+std::vector<std::string> needed_flags(const Field& field, const ScratchDirectory& directory) {
+  const std::map<std::string, std::vector<std::string>> own = {
+      {"d_model", {"--heads", "1"}},
+      {"micro_batches", {"--profile-type", "training"}},
+      {"max_grad_norm", {"--profile-type", "training"}},
+      {"release_gradients", {"--profile-type", "training"}},
+      {"optimizer_offload", {"--profile-type", "training"}},
+      {"load_checkpoint", {"--profile-type", "training"}},
+      {"save_checkpoint", {"--profile-type", "training"}},
+      {"save_every", {"--profile-type", "training", "--save-checkpoint", directory.path()}},
+      {"zero", {"--mesh", "dp=2"}},
+      {"sequence_parallel", {"--mesh", "tp=2"}},
+      {"shard_group", {"--mesh", "dp=2", "--zero", "1"}},
+      {"reshard_after_forward", {"--mesh", "dp=2", "--zero", "3"}},
+      {"prefetch", {"--mesh", "dp=2", "--zero", "3"}},
+      {"schedule", {"--mesh", "pp=2", "--profile-type", "training"}},
+      {"kernels", {"--profile-type", "training", "--device", "cpu"}},
+      {"step_graph",
+       {"--profile-type", "training", "--optimizer-impl", "fused", "--device", "virtual:h200"}},
+      {"master_weights", {"--param-dtype", "bf16"}},
+      {"rounding", {"--param-dtype", "bf16"}}};
+  std::vector<std::string> flags;
+  if (const auto found = own.find(field.name); found != own.end()) flags = found->second;
+  if (field.group == FieldGroup::kGeneration) {
+    flags.insert(flags.end(), {"--profile-type", "generate"});
+  }
+  if (is_one_of(field.name, {"top_k", "top_p"})) {
+    flags.insert(flags.end(), {"--temperature", "1"});
+  }
+  return flags;
+}
+
 TEST(Flags, EveryFieldHasAFlagThatSetsIt) {
   // Input files are read before a cell starts, so they must be real ones.
   const ScratchDirectory scratch;
-  const std::string tokens = scratch.write("tokens.bin", "\x01\x02\x03\x04");
-  const std::string weights = scratch.file("weights.safetensors");
-  const std::string directory = scratch.path();
-  write_safetensors(weights, {});
+  scratch.write("tokens.bin", "\x01\x02\x03\x04");
+  write_safetensors(scratch.file("weights"), {});
   for (const Field& field : fields()) {
-    const std::string flag = field.flag();
-    std::string value = field.get(RunSpec{});
-    if (!field.choices.empty()) value = field.choices.back();
-    if (field.numeric()) value = "2";
-    if (field.name.ends_with("_offload")) value = "cpu";
-    // Fields whose value must be an existing file, or a known word.
-    if (field.name == "model_size" || field.name == "device") continue;
-    if (field.name == "tokens") value = tokens;
-    if (field.name == "load_weights") value = weights;
-    if (field.name == "top_p") value = "0.5";
-    if (field.name == "kv_cache_tokens") value = "1024";
-    if (field.name == "mesh") value = "dp=2";
-    if (field.name == "schedule") value = "gpipe";
-    if (is_one_of(field.name, {"load_checkpoint", "save_checkpoint"})) value = directory;
-    if (value.empty()) value = "/dev/null";
-    std::vector<const char*> words = {flag.c_str(), value.c_str()};
-    if (field.name == "d_model") words = {"--d-model", "2", "--heads", "1"};
-    const std::string switched_on = flag + "=true";
-    if (field.is_switch()) words = {switched_on.c_str()};
-    // Fields that other modes refuse.
-    if (is_one_of(field.name,
-                  {"micro_batches", "max_grad_norm", "release_gradients", "optimizer_offload",
-                   "load_checkpoint", "save_checkpoint", "save_every"})) {
-      words.insert(words.end(), {"--profile-type", "training"});
-    }
-    if (field.name == "save_every") {
-      words.insert(words.end(), {"--save-checkpoint", directory.c_str()});
-    }
-    if (field.name == "zero") words.insert(words.end(), {"--mesh", "dp=2"});
-    if (field.name == "sequence_parallel") words.insert(words.end(), {"--mesh", "tp=2"});
-    if (field.name == "shard_group") {
-      words.insert(words.end(), {"--mesh", "dp=2", "--zero", "1"});
-    }
-    if (is_one_of(field.name, {"reshard_after_forward", "prefetch"})) {
-      words.insert(words.end(), {"--mesh", "dp=2", "--zero", "3"});
-    }
-    if (field.name == "schedule") {
-      words.insert(words.end(), {"--mesh", "pp=2", "--profile-type", "training"});
-    }
-    if (field.group == FieldGroup::kGeneration) {
-      words.insert(words.end(), {"--profile-type", "generate"});
-    }
-    if (field.name == "kernels") {
-      words.insert(words.end(), {"--profile-type", "training", "--device", "cpu"});
-    }
-    if (field.name == "step_graph") {
-      words.insert(words.end(), {"--profile-type", "training", "--optimizer-impl", "fused",
-                                 "--device", "virtual:h200"});
-    }
-    if (is_one_of(field.name, {"top_k", "top_p"}))
-      words.insert(words.end(), {"--temperature", "1"});
-    if (is_one_of(field.name, {"master_weights", "rounding"})) {
-      words.insert(words.end(), {"--param-dtype", "bf16"});
-    }
-    EXPECT_EQ(field.get(cell(words)), value) << flag;
+    if (field.name == "model_size" || field.name == "device") continue;  // a known word
+    const std::string value = field.is_switch() ? "true" : other_value(field, scratch);
+    std::vector<std::string> all = {field.flag(), value};
+    if (field.is_switch()) all = {field.flag() + "=true"};
+    for (const std::string& word : needed_flags(field, scratch)) all.push_back(word);
+    std::vector<const char*> words;
+    for (const std::string& word : all) words.push_back(word.c_str());
+    EXPECT_EQ(field.get(cell(words)), value) << field.flag();
   }
 }
 

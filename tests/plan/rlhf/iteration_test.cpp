@@ -62,67 +62,74 @@ void expect_equal(const Case& one) {
 
 TEST(RehearsedIteration, HasInEveryPhaseWhatIsComputedOfTheRun) { expect_equal(small_case()); }
 
-TEST(RehearsedIteration, FollowsWhatAPlanMayChange) {
-  const std::vector<std::pair<const char*, std::function<void(Case&)>>> changes = {
-      {"phases swapped",
-       [](Case& one) { one.plan.setup.swap_phases = one.run.setup.swap_phases = true; }},
-      {"reference on the host",
-       [](Case& one) {
-         one.plan.setup.reference = Reference::kOffload;
-         one.run.setup.reference = ReferencePlace::kOffload;
-       }},
-      {"no reference",
-       [](Case& one) {
-         one.plan.setup.reference = Reference::kNone;
-         one.run.setup.reference = ReferencePlace::kNone;
-       }},
-      {"a critic and a reward model of other sizes",
-       [](Case& one) {
-         one.plan.critic = *find_config("medium");
-         one.run.setup.critic_size = "medium";
-         one.plan.reward = *find_config("large");
-         one.run.setup.reward_size = "large";
-       }},
-      {"micro-batches",
-       [](Case& one) {
-         one.plan.setup.micro_batch_size = 2;
-         one.run.setup.ppo.max_tokens_per_micro_batch = 2 * 192;
-         one.run.shared.prefill_chunk = 2 * 128;
-       }},
-      {"no critic",
-       [](Case& one) {
-         one.plan.critic.reset();
-         one.run.setup.ppo.algorithm = PpoAlgorithm::kGrpo;
-         one.run.setup.ppo.group_size = 4;
-       }},
-      {"checkpointed",
-       [](Case& one) {
-         one.plan.setup.checkpoint = one.run.shared.checkpoint = {CheckpointKind::kFull};
-       }},
-      {"optimizer on the host",
-       [](Case& one) {
-         one.plan.setup.optimizer_space = MemorySpace::kHost;
-         one.run.shared.optimizer_offload.space = MemorySpace::kHost;
-         one.run.shared.optimizer_impl = OptimizerImpl::kReference;
-       }},
-      {"FP32, eager attention",
-       [](Case& one) {
-         one.plan.precision = find_state_precision("fp32");
-         one.plan.cache = ElementType::kFp32;
-         one.plan.attention = one.run.shared.attention = Attention::kEager;
-         one.run.shared.weights = WeightType::kFp32;
-         one.run.shared.master_weights = MasterCopy::kNone;
-       }},
-      {"a cache in FP8", [](Case& one) {
-         one.plan.cache = ElementType::kFp8;
-         one.run.shared.kv_cache_dtype = KvCacheTypeWord::kFp8;
-       }}};
+using Changes = std::vector<std::pair<const char*, std::function<void(Case&)>>>;
+
+void expect_equal_after(const Changes& changes) {
   for (const auto& [name, change] : changes) {
     SCOPED_TRACE(name);
     Case one = small_case();
     change(one);
     expect_equal(one);
   }
+}
+
+TEST(RehearsedIteration, FollowsChangesOfTheModels) {
+  expect_equal_after({{"reference on the host",
+                       [](Case& one) {
+                         one.plan.setup.reference = Reference::kOffload;
+                         one.run.setup.reference = ReferencePlace::kOffload;
+                       }},
+                      {"no reference",
+                       [](Case& one) {
+                         one.plan.setup.reference = Reference::kNone;
+                         one.run.setup.reference = ReferencePlace::kNone;
+                       }},
+                      {"a critic and a reward model of other sizes",
+                       [](Case& one) {
+                         one.plan.critic = *find_config("medium");
+                         one.run.setup.critic_size = "medium";
+                         one.plan.reward = *find_config("large");
+                         one.run.setup.reward_size = "large";
+                       }},
+                      {"no critic", [](Case& one) {
+                         one.plan.critic.reset();
+                         one.run.setup.ppo.algorithm = PpoAlgorithm::kGrpo;
+                         one.run.setup.ppo.group_size = 4;
+                       }}});
+}
+
+TEST(RehearsedIteration, FollowsChangesOfTheSetUp) {
+  expect_equal_after(
+      {{"phases swapped",
+        [](Case& one) { one.plan.setup.swap_phases = one.run.setup.swap_phases = true; }},
+       {"micro-batches",
+        [](Case& one) {
+          one.plan.setup.micro_batch_size = 2;
+          one.run.setup.ppo.max_tokens_per_micro_batch = 2 * 192;
+          one.run.shared.prefill_chunk = 2 * 128;
+        }},
+       {"checkpointed",
+        [](Case& one) {
+          one.plan.setup.checkpoint = one.run.shared.checkpoint = {CheckpointKind::kFull};
+        }},
+       {"optimizer on the host",
+        [](Case& one) {
+          one.plan.setup.optimizer_space = MemorySpace::kHost;
+          one.run.shared.optimizer_offload.space = MemorySpace::kHost;
+          one.run.shared.optimizer_impl = OptimizerImpl::kReference;
+        }},
+       {"FP32, eager attention",
+        [](Case& one) {
+          one.plan.precision = find_state_precision("fp32");
+          one.plan.cache = ElementType::kFp32;
+          one.plan.attention = one.run.shared.attention = Attention::kEager;
+          one.run.shared.weights = WeightType::kFp32;
+          one.run.shared.master_weights = MasterCopy::kNone;
+        }},
+       {"a cache in FP8", [](Case& one) {
+          one.plan.cache = ElementType::kFp8;
+          one.run.shared.kv_cache_dtype = KvCacheTypeWord::kFp8;
+        }}});
 }
 
 // Frozen models of an autocast run are planned in BF16.

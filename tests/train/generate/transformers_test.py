@@ -60,7 +60,7 @@ def llama(spec, weights):
     return model
 
 
-def main():
+def arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("--rounds", type=int, default=1)
@@ -72,7 +72,10 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--kv-cache", default="contiguous")
     parser.add_argument("--json", action="store_true")
-    asked = parser.parse_args()
+    return parser.parse_args()
+
+
+def spec_of(asked):
     spec = {"model_size": "custom", "d_model": asked.d_model, "d_ff": 4 * asked.d_model,
             "layers": asked.layers, "heads": asked.d_model // 16 if asked.d_model < 512 else
             asked.d_model // 64, "vocab_size": 10000, "profile_type": "generate",
@@ -81,7 +84,11 @@ def main():
             "response_len": asked.response_len, "device": "cpu", "threads": asked.threads,
             "kv_cache": asked.kv_cache}
     spec["kv_heads"] = spec["heads"] // 2
-    torch.set_num_threads(asked.threads)
+    return spec
+
+
+def compared(asked, spec):
+    """Times of both in each round, in ms; the tokens must be equal."""
     with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
         with subprocess.Popen([asked.program, json.dumps(spec), file.name], text=True,
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE) as ours:
@@ -105,6 +112,14 @@ def main():
                     our_ms.append(given["ms"]["all"])
                     their_ms.append(took)
             ours.stdin.close()
+    return our_ms, their_ms
+
+
+def main():
+    asked = arguments()
+    spec = spec_of(asked)
+    torch.set_num_threads(asked.threads)
+    our_ms, their_ms = compared(asked, spec)
     result = {"shape": {key: spec[key] for key in ("d_model", "d_ff", "layers", "heads",
                                                    "kv_heads", "batch_size", "prompt_len",
                                                    "response_len", "threads", "kv_cache")},

@@ -142,6 +142,31 @@ TEST_P(OptimizerContract, UpdatesAreThoseOfItsFirstImplementation) {
   }
 }
 
+std::vector<Tensor> copied(const std::vector<Tensor>& tensors, torch::Dtype dtype) {
+  std::vector<Tensor> copies;
+  for (const Tensor& one : tensors) {
+    copies.push_back(one.detach().to(dtype, /*non_blocking=*/false, /*copy=*/true));
+  }
+  return copies;
+}
+
+void copy_into(std::vector<Tensor> to, const std::vector<Tensor>& from) {
+  ASSERT_EQ(to.size(), from.size());
+  for (size_t i = 0; i < to.size(); ++i) {
+    ASSERT_EQ(to[i].scalar_type(), from[i].scalar_type()) << i;
+    to[i].copy_(from[i]);
+  }
+}
+
+// Step `t`, with gradients that depend on it.
+void step_with_gradients(Optimizer& optimizer, const std::vector<Tensor>& parameters, int t) {
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    torch::manual_seed(100 * t + static_cast<int64_t>(i));
+    parameters[i].mutable_grad() = torch::randn(parameters[i].sizes()).to(parameters[i].dtype());
+  }
+  optimizer.step();
+}
+
 // Alone, and inside the wrappers for BF16 weights.
 TEST_P(OptimizerContract, GoesOnFromItsStateToTheBit) {
   const MakeOptimizer make = [](std::vector<Tensor> parameters, size_t first) {
@@ -159,40 +184,19 @@ TEST_P(OptimizerContract, GoesOnFromItsStateToTheBit) {
         [&](const std::vector<Tensor>& p) {
           return std::make_unique<StochasticRounding>(p, 7, make);
         }}}};
-  const auto step = [](Optimizer& optimizer, const std::vector<Tensor>& parameters, int t) {
-    for (size_t i = 0; i < parameters.size(); ++i) {
-      torch::manual_seed(100 * t + static_cast<int64_t>(i));
-      parameters[i].mutable_grad() = torch::randn(parameters[i].sizes()).to(parameters[i].dtype());
-    }
-    optimizer.step();
-  };
-  const auto copied = [](const std::vector<Tensor>& tensors, torch::Dtype dtype) {
-    std::vector<Tensor> copies;
-    for (const Tensor& one : tensors) {
-      copies.push_back(one.detach().to(dtype, /*non_blocking=*/false, /*copy=*/true));
-    }
-    return copies;
-  };
   for (const auto& [dtype, makers] : all) {
     for (const MakeAll& maker : makers) {
       std::vector<Tensor> p = copied(some_parameters(), dtype);
       const auto optimizer = maker(p);
-      for (int t = 0; t < 3; ++t) step(*optimizer, p, t);
+      for (int t = 0; t < 3; ++t) step_with_gradients(*optimizer, p, t);
       std::vector<Tensor> other = copied(p, dtype);
       const auto resumed = maker(other);
       resumed->resume(optimizer->updates());
-      const auto fill = [](std::vector<Tensor> to, const std::vector<Tensor>& from) {
-        ASSERT_EQ(to.size(), from.size());
-        for (size_t i = 0; i < to.size(); ++i) {
-          ASSERT_EQ(to[i].scalar_type(), from[i].scalar_type()) << i;
-          to[i].copy_(from[i]);
-        }
-      };
-      fill(resumed->state(), optimizer->state());
-      fill(resumed->master_weights(), optimizer->master_weights());
+      copy_into(resumed->state(), optimizer->state());
+      copy_into(resumed->master_weights(), optimizer->master_weights());
       for (int t = 3; t < 6; ++t) {
-        step(*optimizer, p, t);
-        step(*resumed, other, t);
+        step_with_gradients(*optimizer, p, t);
+        step_with_gradients(*resumed, other, t);
         for (size_t i = 0; i < p.size(); ++i) EXPECT_TRUE(p[i].equal(other[i])) << t << " " << i;
       }
     }
