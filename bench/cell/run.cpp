@@ -24,7 +24,7 @@
 #include "model/torch.h"
 #include "profiling/phases.h"
 #include "profiling/snapshot/write.h"
-#include "profiling/theory/activations/attention_kernel.h"
+#include "profiling/theory/activations/layers/attention_kernel.h"
 #include "profiling/theory/rows.h"
 #include "train/data/weights.h"
 #include "train/kernels/step_graph.h"

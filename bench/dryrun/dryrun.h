@@ -20,7 +20,7 @@
 
 #include "bench/dryrun/signals.h"
 #include "bench/dryrun/values/value.h"
-#include "bench/launch/distinct.h"
+#include "bench/launch/ranks/distinct.h"
 #include "bench/process/virtual_card.h"
 
 namespace headroom {

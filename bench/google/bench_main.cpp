@@ -19,7 +19,7 @@
 #include "bench/google/step_benchmark.h"
 #include "bench/google/whole_csv.h"
 #include "bench/google/without_debug_line.h"
-#include "bench/launch/compiled_regions.h"
+#include "bench/launch/preparation/compiled_regions.h"
 #include "bench/process/interrupt.h"
 #include "bench/process/virtual_card.h"
 #include "files/atomic_file.h"

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "bench/launch/cell_process.h"
-#include "bench/launch/isolated_ranks.h"
-#include "bench/launch/ranks.h"
+#include "bench/launch/ranks/isolated_ranks.h"
+#include "bench/launch/ranks/ranks.h"
 #include "bench/process/program_folder.h"
 #include "files/replace_file.h"
 #include "profiling/record/record_reader.h"

@@ -89,7 +89,7 @@ int64_t host_memory_of(const RunSpec& spec, const CellOptions& options);
 //   (only in the cell's own Record), host_memory_bytes, one_process, cells_before}.
 // After SIGINT or SIGTERM (bench/process/interrupt.h) the cell is killed and the Record is kKilled
 // with the reason "interrupted": not a result.
-// A spec with a mesh is run by all its ranks: bench/launch/ranks.h.
+// A spec with a mesh is run by all its ranks: bench/launch/ranks/ranks.h.
 Record run_cell(const RunSpec& spec, const CellOptions& options);
 
 // The same in one process: with a mesh, one of its ranks. Uses a warm worker if options.workers is

@@ -9,8 +9,8 @@
 #include <optional>
 #include <stdexcept>
 
-#include "bench/launch/compiled_regions.h"
-#include "bench/launch/ranks.h"
+#include "bench/launch/preparation/compiled_regions.h"
+#include "bench/launch/ranks/ranks.h"
 #include "bench/process/interrupt.h"
 #include "bench/sweep/forecast.h"
 #include "bench/sweep/lanes.h"

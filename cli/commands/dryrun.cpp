@@ -19,7 +19,7 @@
 #include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
 #include "cli/flags/flags.h"
-#include "cli/flags/rank_flag.h"
+#include "cli/flags/runs/rank_flag.h"
 #include "cli/log.h"
 #include "cli/output.h"
 #include "cli/terminal.h"

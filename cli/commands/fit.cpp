@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "bench/launch/ranks.h"
+#include "bench/launch/ranks/ranks.h"
 #include "bench/process/cores.h"
 #include "bench/process/interrupt.h"
 #include "bench/sweep/remembered_cells.h"
@@ -11,8 +11,8 @@
 #include "cli/commands/fit_program.h"
 #include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
-#include "cli/flags/fit_flags.h"
-#include "cli/flags/run_flags.h"
+#include "cli/flags/plans/fit_flags.h"
+#include "cli/flags/runs/run_flags.h"
 #include "cli/log.h"
 #include "cli/output.h"
 #include "files/atomic_file.h"

@@ -12,7 +12,7 @@
 #include "bench/dryrun/dryrun.h"
 #include "bench/dryrun/program.h"
 #include "bench/dryrun/report/report.h"
-#include "bench/launch/alloc_confs.h"
+#include "bench/launch/preparation/alloc_confs.h"
 #include "bench/launch/progress.h"
 #include "cli/exit_code.h"
 #include "cli/log.h"

@@ -3,7 +3,7 @@
 #include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
 #include "cli/flags/flags.h"
-#include "cli/flags/rlhf_flags.h"
+#include "cli/flags/plans/rlhf_flags.h"
 #include "cli/flags/setup_file.h"
 #include "cli/flags/timeline_flag.h"
 #include "cli/log.h"

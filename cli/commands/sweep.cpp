@@ -9,7 +9,7 @@
 #include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
 #include "cli/flags/flag_values.h"
-#include "cli/flags/run_flags.h"
+#include "cli/flags/runs/run_flags.h"
 #include "cli/log.h"
 #include "cli/output.h"
 #include "cli/terminal.h"

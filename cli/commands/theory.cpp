@@ -1,13 +1,13 @@
 // headroom theory: derives a configuration's memory tensor by tensor; nothing is run.
 #include <algorithm>
 
-#include "bench/launch/compiled_regions.h"
+#include "bench/launch/preparation/compiled_regions.h"
 #include "bench/process/interrupt.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
 #include "cli/flags/flags.h"
-#include "cli/flags/run_flags.h"
+#include "cli/flags/runs/run_flags.h"
 #include "cli/log.h"
 #include "cli/output.h"
 #include "files/atomic_file.h"

@@ -8,7 +8,7 @@
 #include "model/config.h"
 #include "model/parameter_table.h"
 #include "plan/cost/layout.h"
-#include "profiling/theory/activations/head.h"
+#include "profiling/theory/activations/layers/head.h"
 #include "profiling/theory/rows.h"
 #include "train/optim/table.h"
 #include "train/vocabulary/checkpoint.h"

@@ -1,6 +1,6 @@
 #include "plan/remedies/remedies.h"
 
-#include "bench/launch/ppo_card.h"
+#include "bench/launch/preparation/ppo_card.h"
 #include "text/quantity.h"
 #include "text/words.h"
 #include "train/generate/rules.h"

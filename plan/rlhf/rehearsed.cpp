@@ -10,7 +10,7 @@
 #include "plan/cost/fullest_ranks.h"
 #include "plan/rlhf/iteration.h"
 #include "plan/rlhf/rank_book.h"
-#include "profiling/theory/activations/attention_kernel.h"
+#include "profiling/theory/activations/layers/attention_kernel.h"
 #include "text/quantity.h"
 
 namespace headroom {

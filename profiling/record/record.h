@@ -11,7 +11,7 @@
 #include "profiling/record/heap_optional.h"
 #include "profiling/record/named.h"
 #include "profiling/record/ppo_figures.h"
-#include "profiling/snapshot/growth.h"
+#include "profiling/snapshot/analysis/growth.h"
 #include "text/shared_json.h"
 #include "train/settings/memory_space.h"
 #include "train/settings/spec.h"

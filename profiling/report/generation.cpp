@@ -1,7 +1,7 @@
 #include "profiling/report/generation.h"
 
 #include "profiling/report/rows/cells.h"
-#include "profiling/report/step_times.h"
+#include "profiling/report/times/step_times.h"
 #include "text/quantity.h"
 
 namespace headroom {

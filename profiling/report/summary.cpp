@@ -7,7 +7,7 @@
 #include "profiling/report/rows/cells.h"
 #include "profiling/report/rows/row_settings.h"
 #include "profiling/report/rows/select.h"
-#include "profiling/report/time.h"
+#include "profiling/report/times/time.h"
 
 namespace headroom {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "files/whole_file.h"
-#include "profiling/snapshot/fields.h"
+#include "profiling/snapshot/pickle/fields.h"
 
 namespace headroom {
 namespace {

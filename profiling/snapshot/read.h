@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "profiling/snapshot/pickle_read.h"
+#include "profiling/snapshot/pickle/pickle_read.h"
 #include "profiling/snapshot/snapshot.h"
 
 namespace headroom {

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "profiling/snapshot/replay.h"
+#include "profiling/snapshot/analysis/replay.h"
 
 namespace headroom {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "files/replace_file.h"
-#include "profiling/snapshot/pickle_write.h"
+#include "profiling/snapshot/pickle/pickle_write.h"
 
 namespace headroom {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "profiling/theory/activations/head.h"
+#include "profiling/theory/activations/layers/head.h"
 #include "profiling/theory/rows.h"
 
 namespace headroom {

@@ -6,7 +6,7 @@
 
 #include "model/parameter_table.h"
 #include "profiling/report/rows/cells.h"
-#include "profiling/report/traffic.h"
+#include "profiling/report/times/traffic.h"
 #include "profiling/theory/activations/forward.h"
 #include "profiling/theory/activations/kv_cache.h"
 #include "profiling/theory/activations/residual_stream.h"

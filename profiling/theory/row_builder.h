@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "profiling/theory/activations/attention_kernel.h"
+#include "profiling/theory/activations/layers/attention_kernel.h"
 #include "profiling/theory/rows.h"
 
 namespace headroom {

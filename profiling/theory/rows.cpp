@@ -1,10 +1,10 @@
 #include "profiling/theory/rows.h"
 
-#include "profiling/theory/activations/attention_kernel.h"
 #include "profiling/theory/activations/checkpoint.h"
 #include "profiling/theory/activations/compiled.h"
 #include "profiling/theory/activations/compressed.h"
 #include "profiling/theory/activations/kv_cache.h"
+#include "profiling/theory/activations/layers/attention_kernel.h"
 #include "profiling/theory/host/disk_states.h"
 #include "profiling/theory/host/host_parameters.h"
 #include "profiling/theory/host/host_update.h"

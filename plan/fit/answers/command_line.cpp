@@ -2,7 +2,7 @@
 
 #include <cctype>
 
-#include "bench/launch/distinct.h"
+#include "bench/launch/ranks/distinct.h"
 #include "text/quantity.h"
 
 namespace headroom {

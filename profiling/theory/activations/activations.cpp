@@ -1,7 +1,7 @@
 // Tensors saved for backward outside attention and the feed-forward. Read beside model/layers.cpp
 // and model/loss.cpp.
-#include "profiling/theory/activations/feed_forward.h"
-#include "profiling/theory/activations/linear.h"
+#include "profiling/theory/activations/layers/feed_forward.h"
+#include "profiling/theory/activations/layers/linear.h"
 #include "profiling/theory/row_builder.h"
 
 namespace headroom {

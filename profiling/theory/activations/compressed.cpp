@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "profiling/theory/activations/attention_lines.h"
+#include "profiling/theory/activations/layers/attention_lines.h"
 
 namespace headroom {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "profiling/theory/activations/feed_forward.h"
+#include "profiling/theory/activations/layers/feed_forward.h"
 #include "profiling/theory/row_builder.h"
 
 namespace headroom {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "profiling/theory/activations/head.h"
+#include "profiling/theory/activations/layers/head.h"
 #include "profiling/theory/rehearsal/checkpoint.h"
 #include "profiling/theory/rehearsal/offloaded_parameters.h"
 #include "profiling/theory/rehearsal/operations.h"

@@ -1,4 +1,4 @@
-#include "bench/launch/distinct.h"
+#include "bench/launch/ranks/distinct.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "bench/launch/rank_watch.h"
+#include "bench/launch/ranks/rank_watch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "cli/flags/run_flags.h"
+#include "cli/flags/runs/run_flags.h"
 #include "tests/files/scratch_directory.h"
 #include "tests/train/data/write_safetensors.h"
 #include "text/quantity.h"

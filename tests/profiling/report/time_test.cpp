@@ -1,4 +1,4 @@
-#include "profiling/report/time.h"
+#include "profiling/report/times/time.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "profiling/report/traffic.h"
+#include "profiling/report/times/traffic.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

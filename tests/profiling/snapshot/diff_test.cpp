@@ -1,4 +1,4 @@
-#include "profiling/snapshot/diff.h"
+#include "profiling/snapshot/analysis/diff.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "profiling/snapshot/growth.h"
+#include "profiling/snapshot/analysis/growth.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,8 +5,8 @@
 #include <exception>
 #include <string_view>
 
+#include "profiling/snapshot/analysis/top.h"
 #include "profiling/snapshot/read.h"
-#include "profiling/snapshot/top.h"
 #include "profiling/snapshot/validate.h"
 #include "profiling/snapshot/write.h"
 #include "tests/profiling/snapshot/sample.h"

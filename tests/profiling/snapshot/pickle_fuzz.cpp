@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "profiling/snapshot/analysis/top.h"
 #include "profiling/snapshot/read.h"
-#include "profiling/snapshot/top.h"
 #include "profiling/snapshot/validate.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

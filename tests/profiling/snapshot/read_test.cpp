@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "profiling/snapshot/pickle_read.h"
-#include "profiling/snapshot/top.h"
+#include "profiling/snapshot/analysis/top.h"
+#include "profiling/snapshot/pickle/pickle_read.h"
 #include "profiling/snapshot/validate.h"
 #include "profiling/snapshot/write.h"
 #include "tests/files/scratch_directory.h"

@@ -1,9 +1,9 @@
-#include "profiling/snapshot/top.h"
+#include "profiling/snapshot/analysis/top.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "profiling/snapshot/readable_stack.h"
+#include "profiling/snapshot/analysis/readable_stack.h"
 #include "tests/profiling/snapshot/sample.h"
 
 namespace headroom {

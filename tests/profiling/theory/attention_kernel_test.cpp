@@ -1,4 +1,4 @@
-#include "profiling/theory/activations/attention_kernel.h"
+#include "profiling/theory/activations/layers/attention_kernel.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

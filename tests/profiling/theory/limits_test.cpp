@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "profiling/theory/activations/attention_kernel.h"
 #include "profiling/theory/activations/forward.h"
+#include "profiling/theory/activations/layers/attention_kernel.h"
 #include "profiling/theory/rows.h"
 #include "text/quantity.h"
 

@@ -1,0 +1,153 @@
+#include "bench/launch/preparation/compiled_regions.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <stdexcept>
+
+#include "bench/process/child_process.h"
+#include "bench/process/interrupt.h"
+#include "bench/process/program_folder.h"
+#include "files/atomic_file.h"
+#include "files/checksum.h"
+#include "files/directory.h"
+#include "files/lock.h"
+#include "train/kernels/region_settings.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kFiles[] = {"forward.so", "backward.so", "region.json"};
+constexpr const char* kList = "files.json";  // the settings, and a checksum of each of these
+
+std::optional<std::string> sum_of(const std::string& folder, const char* name) {
+  std::ifstream file(in_directory(folder, name), std::ios::binary);
+  if (!file) return std::nullopt;
+  return checksum_text(checksum(std::string(std::istreambuf_iterator<char>(file), {})));
+}
+
+json list_of(const json& settings, const std::string& folder) {
+  json list = {{"settings", settings}};
+  for (const char* const name : kFiles) {
+    const std::optional<std::string> sum = sum_of(folder, name);
+    if (!sum)
+      throw std::runtime_error("the compiler of --kernels compiled wrote no " + std::string(name));
+    list["files"][name] = *sum;
+  }
+  return list;
+}
+
+bool is_complete(const json& settings, const std::string& folder) {
+  std::ifstream file(in_directory(folder, kList));
+  if (!file) return false;
+  const json list = json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (!list.is_object() || list.value("settings", json()) != settings) return false;
+  for (const char* const name : kFiles) {
+    const std::optional<std::string> sum = sum_of(folder, name);
+    if (!sum || list.value("files", json::object()).value(name, "") != *sum) return false;
+  }
+  return true;
+}
+
+// Waits as long as another process compiles, or until this one is interrupted. Held until
+// destroyed; the file stays.
+class RegionLock {
+ public:
+  explicit RegionLock(const std::string& path)
+      : descriptor_(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644)) {
+    if (descriptor_ < 0) throw std::runtime_error(path + ": " + std::strerror(errno));
+    while (lock_file(descriptor_) == EWOULDBLOCK && !interrupted()) {
+    }
+  }
+  ~RegionLock() { close(descriptor_); }
+  RegionLock(const RegionLock&) = delete;
+  RegionLock& operator=(const RegionLock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
+std::string python() {
+  const char* const given = std::getenv("HEADROOM_PYTHON");
+  return given != nullptr && *given != '\0' ? given : HEADROOM_REGION_PYTHON;
+}
+
+Command compiler(const json& settings, const std::string& folder) {
+  const std::string programs = program_folder();
+  const std::string script = folder_above(programs) + "/lib/compiled/compile.py";
+  Command command{.program = python(), .arguments = {script, folder}};
+  command.input = settings.dump();
+  if (settings.at("device") == "cuda" && settings.at("card") != kOwnCard) {
+    command.arguments.insert(command.arguments.begin(), command.program);
+    const std::vector<std::string> dryrun = {"dryrun", "--card", settings.at("card"), "--"};
+    command.arguments.insert(command.arguments.begin(), dryrun.begin(), dryrun.end());
+    command.program = programs + "/headroom";
+  }
+  command.environment = changed_environment({}, {});
+  return command;
+}
+
+void compile(const json& settings, const std::string& folder) {
+  Command command = compiler(settings, folder);
+  std::string reason;  // Python's last word; a dry run's report follows it
+  command.on_error_line = [&](const std::string& line) {
+    if (line.find("Error: ") != std::string::npos) reason = line;
+  };
+  const Outcome outcome = run_command(command);
+  if (outcome.interrupted) return;
+  if (!outcome.spawn_error.empty()) {
+    throw std::runtime_error("--kernels compiled needs the Python of ./scripts/setup.sh, and " +
+                             command.program + " does not start (" + outcome.spawn_error +
+                             "): run ./scripts/setup.sh, or set HEADROOM_PYTHON");
+  }
+  if (outcome.exit_code != 0) {
+    throw std::runtime_error("--kernels compiled: the compiler failed: " +
+                             (reason.empty() ? outcome.last_error_line : reason));
+  }
+}
+
+void compile_once(const json& settings, const CellOptions& options) {
+  const std::string folder = region_folder(settings);
+  if (is_complete(settings, folder)) return;
+  make_directories(folder_above(folder));
+  const RegionLock lock(folder + ".lock");
+  if (interrupted() || is_complete(settings, folder)) return;  // the lock's last holder compiled it
+  if (options.on_talk) {
+    options.on_talk("compiling " + settings.at("region").get<std::string>() +
+                    " for this shape, once (20 to 60 s)");
+  }
+  const std::string unfinished = folder + ".unfinished";
+  make_directories(unfinished);
+  compile(settings, unfinished);
+  if (interrupted()) return;
+  write_file_atomically(in_directory(unfinished, kList),
+                        list_of(settings, unfinished).dump(1) + "\n");
+  remove_directory(folder);
+  if (std::rename(unfinished.c_str(), folder.c_str()) != 0) {
+    throw std::runtime_error(folder + ": " + std::strerror(errno));
+  }
+}
+
+}  // namespace
+
+void compile_regions(const std::vector<RunSpec>& specs, const CellOptions& options) {
+  std::set<std::string> done;
+  for (const RunSpec& spec : specs) {
+    if (spec.kernels != Kernels::kCompiled) continue;
+    for (const json& settings : region_settings(spec)) {
+      if (!interrupted() && done.insert(settings.dump()).second) compile_once(settings, options);
+    }
+  }
+}
+
+}  // namespace headroom
