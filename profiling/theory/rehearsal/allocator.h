@@ -60,8 +60,9 @@ class AllocatorRules {
   };
   using Free = std::set<std::tuple<int64_t, int64_t, BlockId>>;  // size, address
 
-  // What settings of the allocator change. The free block for a request, taken out of its pool, or
-  // -1; one with memory of the card's, or CardIsFull; and the least that is split off a block.
+  // The steps that settings of the allocator change. The free block for a request, taken out of its
+  // pool, or -1; one with memory of the card's, or CardIsFull; and the least that is split off a
+  // block.
   virtual BlockId take_free(int64_t rounded, bool small);
   virtual BlockId take_from_card(int64_t rounded, bool small);
   virtual int64_t least_rest(bool small) const;
@@ -93,7 +94,7 @@ class AllocatorRules {
   bool over_ = false;
 };
 
-// What the program would get as an out-of-memory error.
+// The out-of-memory error that the program would get.
 class CardIsFull : public std::runtime_error {
  public:
   CardIsFull() : std::runtime_error("the card is full") {}

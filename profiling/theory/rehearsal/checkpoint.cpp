@@ -12,7 +12,7 @@
 namespace headroom {
 namespace {
 
-// What is made while alive was made before; then the node that asked goes on.
+// Allocations in its lifetime repeat earlier ones; then the node that asked continues.
 class InRecomputation {
  public:
   explicit InRecomputation(Run& run)
@@ -33,7 +33,7 @@ class InRecomputation {
   const char* group_;
 };
 
-// What a gradient would end in; nobody goes there.
+// The end of a gradient; backward never runs it.
 std::shared_ptr<Node> leaf(const ShapeTensor& tensor) {
   auto node = std::make_shared<Node>();
   node->name = "AccumulateGrad";
@@ -74,7 +74,7 @@ class Frame final : public SavedShapes, public std::enable_shared_from_this<Fram
     ShapeTensor value;    // between a recomputation and its use
   };
 
-  // What a node has instead of the tensor it saved.
+  // A node's replacement for the tensor that it saved.
   class Held final : public PackedShape {
    public:
     Held(std::shared_ptr<Frame> frame, size_t slot) : frame_(std::move(frame)), slot_(slot) {}

@@ -11,7 +11,7 @@
 namespace headroom {
 namespace {
 
-// What is made of one part of a storage: rows of `width` numbers.
+// One part of a storage: rows of `width` numbers.
 struct Part {
   Run& run;
   int64_t rows;
@@ -21,7 +21,7 @@ struct Part {
   ShapeTensor all(DType dtype) const { return empty(run, {rows, width}, dtype); }
 };
 
-// What a part takes is gone when the next begins: from the second on they find the allocator as
+// A part's memory is freed when the next begins: from the second on they find the allocator as
 // they left it, and those after it change nothing.
 template <typename Visit>
 void for_each_part(Run& run, int64_t numbers, int64_t block, const Visit& visit) {

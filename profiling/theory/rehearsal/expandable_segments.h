@@ -44,7 +44,7 @@ class ExpandableSegmentRules : public AllocatorRules {
   BlockId chain_for(int64_t rounded, bool small);
   bool is_long_enough(BlockId block, int64_t rounded) const;
   BlockId new_range(bool small);
-  // What they return is -1 where the card has no room.
+  // They return -1 if the card has no room.
   BlockId grown(int64_t rounded, bool small);
   BlockId map(BlockId block, int64_t bytes);
   void unmap(BlockId block);

@@ -54,7 +54,7 @@ struct Kept {
   Saved codes, scale, weight;
 };
 
-// What the engine gave is held by the caller of the custom function until it returns.
+// The caller of the custom function keeps the engine's tensors until it returns.
 Tensors backward_of(ShapeTensor& gradient, const Kept& kept, const Dims& sizes) {
   const ShapeTensor held = std::move(gradient);
   gradient = {};

@@ -15,9 +15,9 @@ namespace headroom {
 
 using Tensors = std::vector<ShapeTensor>;
 
-// Of every operation here libtorch differentiates one result.
+// Libtorch differentiates one result of every operation here.
 struct Node {
-  // What a gradient must be like that arrives.
+  // Required form of an arriving gradient.
   struct Input {
     Dims sizes;
     DType dtype = DType::kFp32;
@@ -40,7 +40,7 @@ struct Node {
   ~Node();
 };
 
-// Whether what is made of these gets a node.
+// True if a result of these operands gets a node.
 bool is_recorded(std::initializer_list<const ShapeTensor*> operands);
 
 // Note [When a node saves]

@@ -12,7 +12,7 @@
 
 namespace headroom {
 
-// Which of them lie in pinned memory, and whose masters and moments in ordinary memory.
+// Gradients in pinned memory, with their masters and moments in pageable memory.
 class HostGradients {
  public:
   void begin_step() { arrived_.clear(); }

@@ -15,7 +15,7 @@ struct KeyValueShapes {
   ShapeTensor k_BGTK, v_BGTK;
 };
 
-// What is in which block changes no shape, nor does what came before: a paged cache is known by how
+// Neither a block's contents nor earlier calls change a shape: a paged cache is known by how
 // many blocks it has, and spans say where they begin.
 class ShapeCache {
  public:

@@ -110,7 +110,7 @@ bool Memory::is_steady() const {
   return true;
 }
 
-// What is let go was made in this step or in the one before, at the same distance each time.
+// A freed allocation was made in this step or in the one before, at the same distance each time.
 void Memory::repeat_step() {
   const auto count = static_cast<size_t>(made_.size()) - static_cast<size_t>(step_.first_made);
   std::vector<AllocatorRules::BlockId> now_made;

@@ -41,7 +41,7 @@ class Storage {
 
   int64_t bytes() const;
   bool is_there() const { return is_there_; }  // not of no bytes
-  // What it turned out to be: a gradient, a state.
+  // Its purpose, known later: a gradient, a state.
   void belongs_to(const char* group);
   // Its memory goes while tensors refer to it, and comes back as what it was.
   void leave();
@@ -76,9 +76,9 @@ class Memory {
   int64_t requested_peak() const { return requested_peak_; }
   std::vector<Made> alive_when_most_requested() const { return alive_at(requested_peak_now_); }
 
-  // What happens from now on is a step.
+  // A step begins.
   void begin_step();
-  // Whether the last step did as the one before it: the same requests in the same order, each let
+  // True if the last step equals the one before it: the same requests in the same order, each let
   // go at the same point. Then every further one will.
   bool is_steady() const;
   // The last step once more, its requests alone.

@@ -58,7 +58,7 @@ void choose_later_kernels(const RunSpec& spec, AttentionDevice& device) {
   device.of_decode = chosen_kernel(call);
 }
 
-// What it makes on the way leaves holes, which the first steps fill.
+// Its temporaries leave holes, which the first steps fill.
 RotaryTables rotary_tables(Run& run, int64_t context_length, int64_t half_head) {
   const auto vector = [&](int64_t size) { return empty(run, {size}, DType::kFp32); };
   ShapeTensor exponents_R = vector(half_head);
@@ -128,7 +128,7 @@ RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec, Head head, int64_t
 
 RehearsedModel::~RehearsedModel() = default;
 
-// What the rank has not is made all the same, and goes; what it has part of is made whole.
+// Tensors of other ranks are made too, and freed; tensors that are split are made whole.
 void RehearsedModel::build(Head head) {
   if (head == Head::kValue) config_.outputs = 1;
   make(token_embeddings_);

@@ -66,14 +66,14 @@ class RehearsedModel {
   ShapeTensor forward(const ShapeTensor& tokens_BS) { return head(hidden(tokens_BS, true)); }
   ShapeTensor hidden(const ShapeTensor& tokens_BS, bool in_groups);
   ShapeTensor head(const ShapeTensor& hidden) const;
-  // What forward() is made of; blocks [first, end) of those that there are.
+  // The parts of forward(); blocks [first, end) of the model's.
   ShapeTensor embed(const ShapeTensor& tokens_BS);
   ShapeTensor blocks(int64_t first, int64_t end, ShapeTensor x_BSD, bool in_groups);
   ShapeTensor final_norm(const ShapeTensor& x_BSD) const;
   ShapeTensor loss(const ShapeTensor& logits_BSV, const ShapeTensor& targets_BS) const;
   const Parameter& head_weight() const { return lm_head_; }
 
-  // What the tokens of the next forwards are; null: rows of the context's length.
+  // The tokens of the next forwards; null: rows of the context's length.
   void set_pass(const ShapePass* pass);
   // Blocks that are alike in all they make need not be gone through one by one: see run_blocks().
   void shorten(bool shortened) { shortened_ = shortened; }
@@ -82,13 +82,13 @@ class RehearsedModel {
   // Those that no block takes along when it leaves.
   std::vector<Parameter*> parameters_that_stay();
   const std::vector<Parameter*>& parameters() const { return parameters_; }  // in libtorch's order
-  // What an optimizer updates: the parameters, or what this replica has of them.
+  // The tensors that an optimizer updates: the parameters, or this replica's part of them.
   std::vector<Parameter*> updated();
   // Slabs of those that live on the host.
   int64_t pinned_host_bytes() const { return offloaded_ ? offloaded_->host_bytes() : 0; }
   DType weight_type() const { return parameters_.front()->value.dtype; }
 
-  // What this rank is among others; the last two are null where it is alone along that axis.
+  // This rank's place in the mesh; the last two are null where it is alone along that axis.
   StageShapes& stage() { return stage_; }
   const TensorShapes* tensors() const { return tensors_.get(); }
   ShardShapes* shards() { return shards_.get(); }

@@ -1,4 +1,4 @@
-// What the tokens of one forward are, with shapes for tensors, and attention over them. Read beside
+// The tokens of one forward, with shapes for tensors, and attention over them. Read beside
 // model/batch_layout.h and model/pass_attention.h. No torch here.
 #pragma once
 
@@ -40,7 +40,7 @@ ShapePass make_shape_pass(Run& run, std::vector<RehearsedSpan> spans, ShapeCache
 using WholeShapeAttention = std::function<ShapeTensor(
     const ShapeTensor& q_BHSK, const ShapeTensor& k_BGTK, const ShapeTensor& v_BGTK)>;
 
-// What attention over a pass is done with.
+// The inputs of attention over a pass.
 struct PassAttention {
   Attention kind = Attention::kEager;
   AttentionDevice device;

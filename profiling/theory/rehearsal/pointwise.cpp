@@ -1,4 +1,4 @@
-// What losses, advantages and sampling are made of beside the model's own operations.
+// Operations of losses, advantages and sampling beside the model's own operations.
 #include <algorithm>
 
 #include "profiling/theory/rehearsal/operations.h"

@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-// Whether cuBLAS takes the matrices as they lie: one of the two dimensions without gaps.
+// True if cuBLAS takes the matrices without a copy: one of the two dimensions has no gaps.
 bool fits_cublas(const ShapeTensor& a) {
   const int64_t rows = a.size(1);
   const int64_t columns = a.size(2);

@@ -1,4 +1,4 @@
-// What a reduction takes for itself. No torch here.
+// The memory of a reduction itself. No torch here.
 #pragma once
 
 #include "profiling/theory/rehearsal/tensor.h"

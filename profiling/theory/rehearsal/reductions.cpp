@@ -20,7 +20,7 @@ void reduce_inner(const ShapeTensor& a, int64_t outputs, int64_t partial_bytes =
       {.outputs = outputs, .inputs = a.elements() / outputs, .partial_bytes = partial_bytes});
 }
 
-// What cub::DeviceRadixSort::SortPairs() asks for, of 64-bit keys and values, by what it asked for
+// Requests of cub::DeviceRadixSort::SortPairs() for 64-bit keys and values, by its requests
 // of 1024 to 32768 pairs: nothing where one block of threads sorts them, else bins for each pass
 // over 8 bits, a look-back for each tile and, of several passes, both arrays again.
 int64_t sorting_bytes(int64_t pairs, int64_t largest_key) {

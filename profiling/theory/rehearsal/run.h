@@ -1,5 +1,5 @@
-// What the operations of a rehearsed run share: its memory, and the modes that libtorch keeps per
-// thread. No torch here.
+// State that the operations of a rehearsed run share: its memory, and the modes that libtorch keeps
+// per thread. No torch here.
 #pragma once
 
 #include <map>
@@ -26,7 +26,7 @@ class Run {
   void use_workspace();
   // A product by cuBLASLt: it has one of its own beside cuBLAS', which ATen makes first.
   void use_lt_workspace();
-  // Whether what runs is a node's own, and not something that is computed again for it.
+  // True while a node runs its own code, and not a recomputation for it.
   bool is_in_node() const { return in_backward && !grad_mode; }
 
   Memory memory;

@@ -1,4 +1,4 @@
-// What becomes of the tensors that nodes save, with shapes for tensors. Read beside
+// The forms of the tensors that nodes save, with shapes for tensors. Read beside
 // train/techniques/saved_tensors.h. No torch here.
 #pragma once
 

@@ -15,7 +15,7 @@ int64_t tiles(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
 
 ShapeTensor bytes(Run& run, int64_t count) { return empty(run, {count}, DType::kBool); }
 
-// What the kernels know: B batch, H heads of queries, S queries, T keys, K head dimension.
+// The sizes of a call: B batch, H heads of queries, S queries, T keys, K head dimension.
 struct Problem {
   Problem(const ShapeTensor& q, const ShapeTensor& k)
       : B(q.size(0)), H(q.size(1)), G(k.size(1)), S(q.size(2)), T(k.size(2)), K(q.size(3)) {}
@@ -30,7 +30,7 @@ ShapeTensor tokens_first(Run& run, const Dims& sizes, DType dtype) {
   return made;
 }
 
-// What the gradients of three inputs are made of.
+// The computation of the gradients of three inputs.
 using Backward = std::function<Tensors(ShapeTensor& grad, const ShapeTensor& q,
                                        const ShapeTensor& k, const ShapeTensor& v)>;
 

@@ -42,8 +42,8 @@ class RehearsedStep {
   ShapeTensor infer(const ShapeTensor& tokens_1T, const ShapeOfHidden& use, const ShapePass& pass);
   ShapeTensor generate(const ShapePrompts& prompts, const ShapeGeneration& settings);
   void free_gradients();
-  // What may leave the card between phases: weights; master copies and states of an optimizer. Of
-  // what is not there too, and what tensors share as often as they do.
+  // Storages that may leave the card between phases: weights; master copies and optimizer states.
+  // Absent ones are included, and shared ones as often as tensors share them.
   std::vector<std::shared_ptr<Storage>> weight_storages();
   std::vector<std::shared_ptr<Storage>> state_storages();
 

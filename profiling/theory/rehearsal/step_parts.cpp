@@ -1,4 +1,5 @@
-// What a step does beside a run with its own loss: as Step::run(parts), infer() and generate().
+// A step's other entry points beside a run with its own loss: as Step::run(parts), infer() and
+// generate().
 #include <algorithm>
 #include <utility>
 
@@ -8,7 +9,7 @@
 namespace headroom {
 namespace {
 
-// Whose what follows is; and afterwards of what it was.
+// Sets the owner of the following allocations, and restores the earlier one.
 class Owning {
  public:
   Owning(Memory& memory, const char* owner)

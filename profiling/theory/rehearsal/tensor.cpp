@@ -66,7 +66,7 @@ ShapeTensor ShapeTensor::detach() const {
 
 namespace {
 
-// Whether the first of two dimensions lies outside of the second: 1, inside: -1, nobody knows: 0.
+// The first of two dimensions lies outside of the second: 1, inside: -1, undecided: 0.
 int outside(const ShapeTensor& tensor, int64_t one, int64_t other) {
   const int64_t stride = tensor.strides[one];
   const int64_t other_stride = tensor.strides[other];

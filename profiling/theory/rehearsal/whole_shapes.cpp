@@ -20,7 +20,7 @@ bool is_parameters(const ShapeTensor& tensor) {
 
 }  // namespace
 
-// What is kept of one storage.
+// The kept part of one storage.
 class WholeShapes::Whole {
  public:
   Whole(std::unique_ptr<ShapeForm> form, DType type) : form_(std::move(form)), type_(type) {}

@@ -36,7 +36,7 @@ class RehearsedOptimizer {
   // One kind after another.
   static std::vector<ShapeTensor*> pointers_to(
       std::initializer_list<std::vector<ShapeTensor>*> kinds);
-  // What the optimizers of parts keep, one after another.
+  // The states of the optimizers of parts, one after another.
   template <typename Part>
   static std::vector<ShapeTensor*> states_of(const std::vector<Part>& parts) {
     std::vector<ShapeTensor*> all;

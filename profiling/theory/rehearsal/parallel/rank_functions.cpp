@@ -17,7 +17,7 @@ ShapeTensor summed(const ShapeTensor& x, const char* name, const char* letters) 
   return whole;
 }
 
-// What a collective does in place is no operation here.
+// A collective in place is no operation here.
 ShapeTensor same_memory(const ShapeTensor& x) {
   ShapeTensor same = x.detach();
   same.is_view = false;  // _unsafe_view(): no base is kept

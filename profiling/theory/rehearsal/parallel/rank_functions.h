@@ -1,4 +1,4 @@
-// What ranks that share matrices say to each other, with shapes for tensors. Read beside
+// Collectives of ranks that share matrices, with shapes for tensors. Read beside
 // train/parallel/ranks/rank_functions.h. No torch here.
 #pragma once
 

@@ -83,7 +83,7 @@ void StageShapes::backward(Run& run, const Action& action, const Dims& sizes, DT
   if (!is_first(action.chunk)) send(contiguous(kept.input->gradient));
 }
 
-// What was sent before has left by then.
+// Earlier sends are complete by then.
 void StageShapes::send(const ShapeTensor& tensor) {
   leaving_ = tensor;
   count_moved(*tensor.run, {MeshAxis::kPipeline, Collective::kSend}, "x_BsD", "B*s*D", tensor.sizes,

@@ -1,4 +1,4 @@
-// What of a model one pipeline stage has, and its schedule, with shapes for tensors. Read beside
+// A pipeline stage's part of a model, and its schedule, with shapes for tensors. Read beside
 // train/parallel/pipeline/pipeline.h. No torch here.
 #pragma once
 

@@ -15,7 +15,7 @@ ShapeTensor made_like(const char* operation, const ShapeTensor& like, DType dtyp
   return empty(*like.run, like.sizes, dtype);
 }
 
-// Which of these tokens other ranks have.
+// Marks of the tokens that other ranks have.
 ShapeTensor elsewhere(const ShapeTensor& tokens) {
   ShapeTensor below = made_like("lt", tokens, DType::kBool);
   made_like("ge", tokens, DType::kBool);

@@ -24,7 +24,7 @@ class UnitShapes {
 
   const std::vector<Parameter*>& parameters() const { return parameters_; }
   const FlatParameter& layout() const { return layout_; }
-  // What this replica's optimizer updates.
+  // The tensors that this replica's optimizer updates.
   std::vector<Parameter*> pieces();
 
   // As FsdpUnit's.

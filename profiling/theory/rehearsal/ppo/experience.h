@@ -1,4 +1,4 @@
-// What a rollout leaves, and its sequences as they go through a model, with shapes for tensors.
+// A rollout's result, and its sequences as they go through a model, with shapes for tensors.
 // Read beside train/ppo/phases/experience.h and train/ppo/phases/passes.h. No torch here.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What an iteration computes of the tokens of its responses, with shapes for tensors. Read beside
+// An iteration's computations on the tokens of its responses, with shapes for tensors. Read beside
 // train/ppo/losses/token_log_probs.h, losses.h and advantages.h. No torch here.
 #pragma once
 

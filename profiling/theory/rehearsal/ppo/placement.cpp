@@ -17,7 +17,7 @@ void RehearsedPlacement::leave_but_for(const std::string& phase) {
     if (is_needed(component.role, component.part, phase) || !component.away.empty()) continue;
     component.away = component.part == RolePart::kWeights ? component.step->weight_storages()
                                                           : component.step->state_storages();
-    // What is on the host for good and what has no bytes does not go, what two tensors share goes
+    // Tensors that stay on the host or have no bytes are not moved; memory that two share is moved
     // once.
     std::erase_if(component.away, [](const auto& storage) {
       if (!storage->is_there()) return true;

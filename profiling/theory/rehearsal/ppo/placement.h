@@ -1,4 +1,4 @@
-// Who is on the card in which phase, with shapes for tensors. Read beside
+// The models on the card in each phase, with shapes for tensors. Read beside
 // train/ppo/phases/placement.h. No torch here.
 #pragma once
 

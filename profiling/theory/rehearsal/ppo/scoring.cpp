@@ -5,7 +5,7 @@
 namespace headroom {
 namespace {
 
-// What `visit` does with all sequences, pass after pass.
+// Calls `visit` for all sequences, pass after pass.
 template <typename Visit>
 void for_each_pass(const ShapeExperience& experience, const PpoSpec& spec, const Visit& visit) {
   const std::vector<ShapeRows> passes =

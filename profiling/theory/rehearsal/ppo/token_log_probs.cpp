@@ -42,7 +42,7 @@ void entropy_of(const ShapeTensor& log_p_CV) {
   const ShapeTensor entropy_C = sum_last(log_p_CV);
 }
 
-// What the two results have of their node's inputs and outputs.
+// The node's inputs and outputs that the two results keep.
 struct Kept {
   Saved hidden_TD, weight_VD, tokens_T, log_sums_T, entropy_T;
 };

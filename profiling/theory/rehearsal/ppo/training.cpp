@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-// What an update finds of the allocator's blocks changes less and less from one to the next.
+// The allocator's blocks change less and less from one update to the next.
 constexpr int64_t kMostUpdates = 32;
 
 struct PassLoss {
