@@ -94,7 +94,7 @@ class DiskWeights(OnADisk, unittest.TestCase):
 
     def test_where_no_room_is_reserved_it_is_said(self):
         record = self.record(fault="fallocate:unsupported:0")
-        self.assertRegex("\n".join(record["notes"]), "reserves no space")
+        self.assertRegex("\n".join(record["notes"]), "cannot reserve space")
 
     # 45 transfers write the blocks and 45 read what masters begin as; a step reads 81 and writes 45.
     def test_a_disk_that_fails_or_fills_in_the_middle(self):

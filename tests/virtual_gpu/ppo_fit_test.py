@@ -37,7 +37,7 @@ class Fit(unittest.TestCase):
         self.assertEqual(again.returncode, 0, again.stderr)
         peak = max(phase["allocated_bytes"] for phase in json.loads(again.stdout)["phases"].values())
         self.assertEqual(peak, max(row["allocated_bytes"] for row in table["rows"][:3]))
-        cheaper = next(note for note in table["notes"] if note.startswith("cheaper"))
+        cheaper = next(note for note in table["notes"] if note.startswith("the smallest of the cheaper sets"))
         self.assertIn("out of memory", cheaper)
 
     def test_a_card_that_is_too_small_is_an_answer_too(self):
@@ -49,7 +49,7 @@ class Fit(unittest.TestCase):
     def test_bad_input_is_one_line(self):
         for flags, said in ((f"--card rtx4090,h200 {SMALL}", "names several"),
                             (SMALL, "--card is needed"),
-                            (f"--card h200 {SMALL} --top-p 0", "leaves no token to draw")):
+                            (f"--card h200 {SMALL} --top-p 0", "leaves no token to sample")):
             done = run(f"fit --workload ppo {flags}")
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertRegex(done.stderr, f"^headroom: [^\n]*{said}[^\n]*\n$")

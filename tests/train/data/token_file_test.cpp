@@ -44,7 +44,7 @@ TEST_F(Tokens, IdsOfBothWidthsAreReadAndWrapAround) {
 TEST_F(Tokens, SizesThatAreNotWholeIdsAreRefused) {
   for (const size_t size : {0, 1, 2, 3, 5}) {
     EXPECT_THAT(refusal(scratch_.write("odd", std::string(size, 'x'))),
-                HasSubstr("holds " + std::to_string(size) + " bytes"));
+                HasSubstr("has " + std::to_string(size) + " bytes"));
   }
   EXPECT_THAT(refusal(scratch_.write("six", std::string(6, 'x')), "uint32"),
               HasSubstr("uint32 ids of 4 bytes"));
@@ -65,7 +65,7 @@ TEST_F(Tokens, AnIdBeyondTheVocabularyIsFoundWhereTheStepsRead) {
   EXPECT_NO_THROW(file.check_ids(50, 2, 2));
   EXPECT_NO_THROW(file.check_ids(6, 4, 1));
   const auto message = message_of<UsageError>([&] { file.check_ids(50, 2, 3); });
-  EXPECT_THAT(message, HasSubstr("holds id 99 at position 5"));
+  EXPECT_THAT(message, HasSubstr("has id 99 at position 5"));
   EXPECT_THAT(message, HasSubstr("below the vocabulary of 50"));
   EXPECT_THAT(message, HasSubstr("--vocab-size 100"));
   EXPECT_THROW(file.check_ids(99, 1000, 1000), UsageError);

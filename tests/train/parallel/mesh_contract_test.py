@@ -206,7 +206,7 @@ class MovedBytes(unittest.TestCase):
         done = subprocess.run([HEADROOM, "theory", *words, "--format", "json"],
                               capture_output=True, text=True, check=True)
         tables = {table["title"]: table["rows"] for table in json.loads(done.stdout)}
-        return {f"{row['axis']} {row['what']}": int(row["moved_bytes"])
+        return {f"{row['axis']} {row['collective']}": int(row["moved_bytes"])
                 for row in tables["The same by axis and kind"]}
 
     @staticmethod

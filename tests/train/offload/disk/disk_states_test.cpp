@@ -232,7 +232,7 @@ TEST_P(DiskStatesTest, KeptStatesAreOneFileThatTheNextRunGoesOnFrom) {
     DiskStates states(kept(), known_regions());
     EXPECT_EQ(states.steps_done(), 3);
     EXPECT_THAT(states.notes(), Contains(HasSubstr("resuming from step 3")));
-    EXPECT_THAT(states.notes(), Not(Contains(HasSubstr("torn"))));
+    EXPECT_THAT(states.notes(), Not(Contains(HasSubstr("interrupted"))));
     EXPECT_EQ(count_unknown_on_disk(states), 0);
     EXPECT_EQ(known_step(states), 0);
   }
@@ -277,7 +277,7 @@ TEST_P(DiskStatesTest, ABitThatTheDiskHasChangedIsRefusedWithFileAndBlock) {
 TEST_P(DiskStatesTest, ATornStepIsFoundAndTheLastWholeOneUsed) {
   leave_torn();
   DiskStates states(options(), known_regions());
-  EXPECT_THAT(states.notes(), Contains(HasSubstr("step 3 was torn")));
+  EXPECT_THAT(states.notes(), Contains(HasSubstr("step 3 was interrupted")));
   EXPECT_EQ(states.steps_done(), 2);
   EXPECT_EQ(count_unknown_on_disk(states), 0);
   EXPECT_EQ(known_step(states), 0);
@@ -324,7 +324,7 @@ TEST_P(DiskStatesTest, DamagedStatesAreRefusedInOneLineAndLeftAsTheyAre) {
   ASSERT_EQ(stat(whole.c_str(), &status), 0);
   ASSERT_EQ(truncate(whole.c_str(), status.st_size - 1), 0);
   EXPECT_THAT(message_of<ReadError>([&] { DiskStates(options(), known_regions()); }),
-              HasSubstr("cannot read " + whole + ": it is not what"));
+              HasSubstr("cannot read " + whole + ": it differs from"));
   EXPECT_TRUE(exists(whole) && exists(file("json")));
 }
 
