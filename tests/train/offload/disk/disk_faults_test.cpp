@@ -198,7 +198,8 @@ TEST_F(DiskFaults, KilledAtAnyPointTheLastWholeStatesAreThereBitForBit) {
                        .keep = true,
                        .block_bytes = kKnownBlockBytes},
                       known_regions());
-    for (const std::string& note : states.notes()) torn += note.find("was interrupted") != std::string::npos;
+    for (const std::string& note : states.notes())
+      torn += note.find("was interrupted") != std::string::npos;
     EXPECT_GT(states.steps_done(), last);  // it printed the first step before it was killed
     EXPECT_EQ(count_unknown_on_disk(states), 0) << "draw " << draw;
     last = states.steps_done();
