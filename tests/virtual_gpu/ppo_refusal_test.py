@@ -119,7 +119,7 @@ class PpoRefusalTest(unittest.TestCase):
         rows = re.findall(r"^(generation|scoring) +(\S+) GiB +(\S+) GiB +(\S+) %", out, re.M)
         self.assertEqual([(name, difference) for name, *_, difference in rows],
                          [("generation", "+0.00"), ("scoring", "+0.00")], out)
-        self.assertNotIn("the phases are the warm-up's", err)
+        self.assertNotIn("the phases are those of the warm-up iteration", err)
 
 
 if __name__ == "__main__":
