@@ -56,8 +56,8 @@ def against(value, base):
 def compared(name, value, base):
     change = value / base - 1
     if abs(change) < NOTICED:
-        return f"{name} within {100 * NOTICED:.0f} % of glibc's"
-    return f"{name} {100 * abs(change):.0f} % {'above' if change > 0 else 'below'} glibc's"
+        return f"{name} is within {100 * NOTICED:.0f} % of glibc's"
+    return f"{name} is {100 * abs(change):.0f} % {'above' if change > 0 else 'below'} glibc's"
 
 
 def verdict(rows):
@@ -66,16 +66,17 @@ def verdict(rows):
     others = [row for row in rows if row["allocator"] != "glibc" and not row["setting"]]
     if not base or base["status"] != "ok" or not all(row["status"] == "ok" for row in others):
         return "A run failed: no verdict on the advice."
-    parts = [
-        f"{row['allocator']} has "
+    sentences = [
+        f"With {row['allocator']}, "
         + ", ".join(
             compared(name, row[key], base[key])
             for name, key in (
-                ("its peak", "peak_rss_bytes"),
-                ("memory left at the end", "end_rss_bytes"),
-                ("its step", "step_ms"),
+                ("the peak", "peak_rss_bytes"),
+                ("the memory left at the end", "end_rss_bytes"),
+                ("and the step", "step_ms"),
             )
         )
+        + "."
         for row in others
     ]
     noticed = (1 - NOTICED) * base["peak_rss_bytes"]
@@ -85,7 +86,7 @@ def verdict(rows):
         if holds
         else "does not help here"
     )
-    return f"As the peak goes, the advice {word}: {'; '.join(parts)}."
+    return " ".join([f"By peak memory, the advice {word}.", *sentences])
 
 
 def markdown(records):

@@ -109,8 +109,8 @@ STUB
   [[ "$table" == *"| glibc |  | 1000.0 | +0.0 % | 800.0 | 10.0 | 10.0 to 10.0 |"* ]]
   [[ "$table" == *"| jemalloc |  | 800.0 | -20.0 % | 400.0 | 10.2 | 10.2 to 10.2 |"* ]]
   [[ "$table" == *'| jemalloc | `MALLOC_CONF=background_thread:true,dirty_decay_ms:0` | 800.0 | -20.0 % | 100.0 |'* ]]
-  [[ "$table" == *"the advice helps here with jemalloc: jemalloc has its peak 20 % below glibc's"* ]]
-  [[ "$table" == *"tcmalloc has its peak within 5 % of glibc's, memory left at the end 12 % above glibc's, its step 20 % above glibc's."* ]]
+  [[ "$table" == *"the advice helps here with jemalloc. With jemalloc, the peak is 20 % below glibc's"* ]]
+  [[ "$table" == *"With tcmalloc, the peak is within 5 % of glibc's, the memory left at the end is 12 % above glibc's, and the step is 20 % above glibc's."* ]]
   [ "$(wc -l <"$BATS_TEST_TMPDIR/out/allocators.jsonl")" -eq 10 ]
   [ "$(sed -n 2p "$BATS_TEST_TMPDIR/out/allocators.csv")" = "glibc,,1048576000,838860800,10.0,10.0,10.0,ok" ]
 }
