@@ -76,8 +76,11 @@ std::vector<std::string> environment(const DryRun& request, const std::string& p
   std::vector<std::string> set =
       stand_in_environment(request.card, request.count, prefix, observer);
   set.push_back(path_list_variable("PYTHONPATH", (folder / "python_hook").string()));
-  // Triton links its helpers against the driver and ignores where the driver is loaded from.
-  set.push_back("TRITON_LIBCUDA_PATH=" + (folder / "driver").string());
+  // Triton and torch's compiler link against the driver and ignore the folder that it is loaded
+  // from.
+  const std::string driver = (folder / "driver").string();
+  set.push_back("TRITON_LIBCUDA_PATH=" + driver);
+  set.push_back(path_list_variable("LIBRARY_PATH", driver));
   if (!request.snapshot.empty()) {
     set.push_back("HEADROOM_DRYRUN_SNAPSHOT=" + fs::absolute(request.snapshot).string());
   }
