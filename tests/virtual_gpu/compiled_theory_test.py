@@ -27,6 +27,7 @@ TECHNIQUES = (
     ("--activations", "fp8:min=0"), ("--activations", "offload:min=0"), ("--recompute", "full"),
     ("--recompute", "every:2"), ("--recompute", "blocks:40%", "--activations", "int8:min=0"),
     ("--release-gradients",), ("--optimizer-offload", "cpu"), ("--optimizer", "adam8bit"),
+    ("--optimizer", "lion"), ("--optimizer", "adam-mini"), ("--param-dtype", "bf16", "--rounding", "stochastic"),
     ("--max-grad-norm", "1"), ("--micro-batches", "2", "--batch-size", "8"),
 )
 

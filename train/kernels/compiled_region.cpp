@@ -1,26 +1,22 @@
 #include "train/kernels/compiled_region.h"
 
-#include <ATen/autocast_mode.h>
-#include <c10/cuda/CUDACachingAllocator.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/saved_variable.h>
-#include <torch/csrc/inductor/aoti_runner/model_container_runner_cpu.h>
-#include <torch/csrc/inductor/aoti_runner/model_container_runner_cuda.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 
+#include "train/kernels/compiled_library.h"
+
 namespace headroom {
 
 using torch::Tensor;
 using torch::autograd::SavedVariable;
 using torch::autograd::variable_list;
-using Runner = torch::inductor::AOTIModelContainerRunner;
 
 namespace {
 
@@ -34,31 +30,6 @@ struct SavedPlace {
   Sizes shape, strides;
   int64_t offset = 0;
 };
-
-int64_t out_of_memories(torch::Device device) {
-  return device.is_cuda() ? c10::cuda::CUDACachingAllocator::getDeviceStats(device.index()).num_ooms
-                          : 0;
-}
-
-// Forward or backward.
-struct Part {
-  torch::Device device = torch::kCPU;
-  std::unique_ptr<Runner> runner;
-  int64_t out_of_memories = 0;  // of the device before any run
-};
-
-Part load(const std::string& library, torch::Device device) {
-  // Single-threaded: no event is waited for after a run, so that a CUDA graph can capture it.
-  Part part{.device = device, .out_of_memories = out_of_memories(device)};
-  if (device.is_cuda()) {
-    part.runner = std::make_unique<torch::inductor::AOTIModelContainerRunnerCuda>(
-        library, 1, device.str(), "", /*run_single_threaded=*/true);
-  } else {
-    part.runner = std::make_unique<torch::inductor::AOTIModelContainerRunnerCpu>(
-        library, 1, /*run_single_threaded=*/true);
-  }
-  return part;
-}
 
 nlohmann::json read_json(const std::string& path) {
   std::ifstream file(path);
@@ -84,38 +55,7 @@ std::vector<SavedPlace> places_of(const nlohmann::json& saved) {
   return places;
 }
 
-// Hides what a library logs before it fails: thirty lines for an out-of-memory.
-class QuietLog {
- public:
-  QuietLog() {
-    constexpr int kFatal = 3;
-    if (std::getenv("TORCH_CPP_LOG_LEVEL") == nullptr) FLAGS_caffe2_log_level = kFatal;
-  }
-  ~QuietLog() { FLAGS_caffe2_log_level = before_; }
-  QuietLog(const QuietLog&) = delete;
-  QuietLog& operator=(const QuietLog&) = delete;
-
- private:
-  const int before_ = FLAGS_caffe2_log_level;
-};
-
-// Runs a library below autograd and autocast, which its graph contains already. The kernels need
-// contiguous tensors that begin at multiples of 16 bytes; torch.compile copies others too.
-// A library turns every exception into one text. The allocator's count tells an out-of-memory.
-variable_list call(const Part& part, variable_list&& inputs) {
-  const at::AutoDispatchBelowADInplaceOrView below_autograd;
-  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
-  try {
-    const QuietLog quiet;
-    return part.runner->boxed_run(std::move(inputs));
-  } catch (const std::exception& error) {
-    TORCH_CHECK_WITH(OutOfMemoryError, out_of_memories(part.device) == part.out_of_memories,
-                     "CUDA out of memory in a compiled region");
-    TORCH_CHECK(false, "a compiled region failed (TORCH_CPP_LOG_LEVEL=ERROR shows the cause): ",
-                error.what());
-  }
-}
-
+// The kernels need tensors that begin at multiples of 16 bytes; torch.compile copies others too.
 bool is_aligned(const Tensor& tensor) {
   constexpr uintptr_t kBytes = 16;
   return reinterpret_cast<uintptr_t>(tensor.const_data_ptr()) % kBytes == 0;
@@ -128,7 +68,7 @@ struct CompiledRegion::Parts {
   std::vector<Sizes> shapes;      // of the inputs
   std::vector<SavedPlace> saved;  // what backward takes before the output's gradient
   std::vector<size_t> gradients;  // inputs that backward returns gradients of
-  Part forward, backward;
+  std::unique_ptr<const CompiledLibrary> forward, backward;
 };
 
 namespace {
@@ -169,7 +109,7 @@ class RegionBackward final : public torch::autograd::Node {
     // `gradients` lives until the end, as in torch.compile, whose Python function holds it.
     variable_list taken = unpacked();
     taken.push_back(gradients[0].contiguous());
-    variable_list made = call(parts_->backward, std::move(taken));
+    variable_list made = parts_->backward->run(std::move(taken));
     variable_list of_inputs(parts_->inputs.size());
     for (size_t i = 0; i < made.size(); ++i) of_inputs[parts_->gradients[i]] = std::move(made[i]);
     return of_inputs;
@@ -220,8 +160,8 @@ CompiledRegion::CompiledRegion(const std::string& folder, torch::Device device) 
   described.at("shapes").get_to(parts->shapes);
   described.at("gradients").get_to(parts->gradients);
   parts->saved = places_of(described.at("saved"));
-  parts->forward = load(folder + "/forward.so", device);
-  parts->backward = load(folder + "/backward.so", device);
+  parts->forward = std::make_unique<CompiledLibrary>(folder + "/forward.so", device);
+  parts->backward = std::make_unique<CompiledLibrary>(folder + "/backward.so", device);
   parts_ = std::move(parts);
 }
 
@@ -236,7 +176,7 @@ Tensor CompiledRegion::run(std::vector<Tensor> inputs) const {
                 ", and the region was compiled for contiguous ", parts_->shapes[i]);
     if (!is_aligned(inputs[i])) inputs[i] = inputs[i].clone();
   }
-  variable_list outputs = call(parts_->forward, variable_list(inputs));
+  variable_list outputs = parts_->forward->run(variable_list(inputs));
   Tensor result = outputs[0];
   if (!torch::autograd::compute_requires_grad(inputs)) return result;
   const std::shared_ptr<RegionBackward> node(

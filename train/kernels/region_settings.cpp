@@ -54,8 +54,12 @@ std::vector<nlohmann::json> region_settings(const RunSpec& spec) {
 }
 
 std::string region_folder(const nlohmann::json& settings) {
-  return cache_folder() + "/" + settings.at("region").get<std::string>() + "-" +
+  return cache_folder() + "/" + name_of_compiled(settings) + "-" +
          checksum_text(checksum(settings.dump()));
+}
+
+std::string name_of_compiled(const nlohmann::json& settings) {
+  return settings.at(settings.contains("region") ? "region" : "operation").get<std::string>();
 }
 
 void check_compiled_kernels(const RunSpec& spec) {

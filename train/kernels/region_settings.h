@@ -17,8 +17,11 @@ inline constexpr const char* kOwnCard = "this machine's";
 // loss.
 std::vector<nlohmann::json> region_settings(const RunSpec& spec);
 
-// The folder of a region's libraries, whether it exists or not.
+// The folder of the libraries of a region, or of an operation (train/kernels/operations/), whether
+// it exists or not.
 std::string region_folder(const nlohmann::json& settings);
+// "block", "lion".
+std::string name_of_compiled(const nlohmann::json& settings);
 
 // Throws UsageError if compiled kernels do not stand with the other settings.
 void check_compiled_kernels(const RunSpec& spec);

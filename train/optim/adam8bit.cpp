@@ -83,7 +83,7 @@ void Adam8bit::update_one(size_t i) {
   const int64_t in_full_blocks = elements / k8BitBlock * k8BitBlock;
   for (int64_t begin = 0; begin < elements;) {
     const int64_t rest = begin < in_full_blocks ? in_full_blocks - begin : elements - begin;
-    const int64_t length = std::min(rest, kAdam8bitChunk);
+    const int64_t length = std::min(rest, chunk_length());
     const int64_t block = begin / k8BitBlock;
     const int64_t blocks = scales_of(length, k8BitBlock);
     update_chunk({.p = p.narrow(0, begin, length),
@@ -96,9 +96,37 @@ void Adam8bit::update_one(size_t i) {
   }
 }
 
+int64_t Adam8bit::chunk_length() const {
+  const bool is_on_cpu = parameters_.front().is_cpu();
+  return options_.compiled && is_on_cpu ? kCompiled8bitChunk : kAdam8bitChunk;
+}
+
+bool Adam8bit::update_compiled(const Chunk& chunk) const {
+  if (!options_.compiled || chunk.g.scalar_type() != torch::kFloat) return false;
+  const auto rows = [&](const Tensor& flat) { return flat.view({chunk.m_scale.size(0), -1}); };
+  if (rows(chunk.p).size(1) != k8BitBlock) return false;
+  std::vector<Tensor> tensors = {rows(chunk.p), rows(chunk.g), rows(chunk.m),
+                                 rows(chunk.v), chunk.m_scale, chunk.v_scale};
+  const auto& m_map = maps_->with_sign;
+  const auto& v_map = maps_->without_sign;
+  const auto run = [&](std::vector<Tensor> more) {
+    tensors.insert(tensors.end(), more.begin(), more.end());
+    return options_.compiled->run(tensors, {keep(), rate(), 1 - options_.beta1, options_.beta2,
+                                            1 - options_.beta2, correction(), options_.eps});
+  };
+  if (!m_map.code_table) return run({m_map.values, m_map.middles, v_map.values, v_map.middles});
+  Tensor m = torch::empty_like(tensors[0], torch::kFloat);
+  Tensor v = torch::empty_like(m);
+  if (!run({m_map.values, v_map.values, m, v})) return false;
+  encode(m, m_map, chunk.m, chunk.m_scale);
+  encode(v, v_map, chunk.v, chunk.v_scale);
+  return true;
+}
+
 // This order needs the least memory: one moment is decoded before the other, and the indices of
 // each are freed before the next are made.
 void Adam8bit::update_chunk(const Chunk& chunk) const {
+  if (update_compiled(chunk)) return;
   const Tensor g = chunk.g.to(torch::kFloat).view({chunk.m_scale.size(0), -1});
   Tensor lost = g.sub(g).to(torch::kBool);  // 0 where g is finite, else NaN, which is true
   Tensor m = decoded(chunk.m, maps_->with_sign.values, chunk.m_scale);
@@ -118,13 +146,20 @@ void Adam8bit::update_small(size_t i) {
   move(parameters_[i], m_[i], v_[i]);
 }
 
+double Adam8bit::rate() const {
+  return options_.learning_rate / (1 - std::pow(options_.beta1, static_cast<double>(updates())));
+}
+
+double Adam8bit::correction() const {
+  return std::sqrt(1 - std::pow(options_.beta2, static_cast<double>(updates())));
+}
+
 // One temporary of v's size.
 void Adam8bit::move(const Tensor& p, const Tensor& m, const Tensor& v) const {
-  const auto t = static_cast<double>(updates());
-  Tensor update = v.sqrt().div_(std::sqrt(1 - std::pow(options_.beta2, t))).add_(options_.eps);
+  Tensor update = v.sqrt().div_(correction()).add_(options_.eps);
   at::div_out(update, m, update);
-  p.mul_(1 - options_.learning_rate * options_.weight_decay);
-  p.add_(update, -options_.learning_rate / (1 - std::pow(options_.beta1, t)));
+  p.mul_(keep());
+  p.add_(update, -rate());
 }
 
 }  // namespace headroom

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "train/kernels/operations/compiled_operation.h"
 #include "train/optim/dynamic_map.h"
 #include "train/optim/optimizer.h"
 
@@ -24,6 +25,7 @@ struct Adam8bitOptions {
   double weight_decay = 0.01;
   // Elements of the whole tensors if the parameters are blocks of them; empty: they are whole.
   std::vector<int64_t> whole_numels = {};
+  OperationPtr compiled = nullptr;  // a chunk's update; on a CPU up to the encoding
 };
 
 // Note [Never decoded whole]
@@ -32,7 +34,8 @@ struct Adam8bitOptions {
 // Approach: a tensor is updated in chunks of kAdam8bitChunk elements (train/optim/table.h), one
 //   after another, which bounds the decoded memory for any tensor size. Temporaries are 13 bytes
 //   per element of a chunk: m, v, the codes as indices (or the update), and a mask of the
-//   non-finite gradients.
+//   non-finite gradients. A compiled update (Note [Compiled operations]) has none on a card; on a
+//   CPU it has m and v of kCompiled8bitChunk elements, which a core's cache holds.
 // Limits: bitsandbytes' own kernel decodes in registers and has no temporaries. As there, an
 //   element with a NaN or infinite gradient loses its moments and moves only by its decay; a v that
 //   overflows FP32 spoils only its own block of 256.
@@ -56,7 +59,12 @@ class Adam8bit : public Optimizer {
   void make_state(int64_t updates) override;
   void update_one(size_t i);
   void update_small(size_t i);
+  int64_t chunk_length() const;
   void update_chunk(const Chunk& chunk) const;
+  bool update_compiled(const Chunk& chunk) const;
+  double keep() const { return 1 - options_.learning_rate * options_.weight_decay; }
+  double rate() const;        // over m's correction of bias
+  double correction() const;  // of sqrt(v)
   void move(const torch::Tensor& p, const torch::Tensor& m, const torch::Tensor& v) const;
 
   Adam8bitOptions options_;

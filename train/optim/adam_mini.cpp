@@ -48,14 +48,20 @@ void AdamMini::update_one(size_t i) {
   const Tensor p = by_blocks(parameters_[i]);
   const Tensor g = by_blocks(parameters_[i].grad());
   const Tensor m = by_blocks(m_[i]);
-  m.lerp_(g, 1 - options_.beta1);
   const Tensor norm = at::linalg_vector_norm(g, 2, at::IntArrayRef{1}, /*keepdim=*/true);
   const auto elements = static_cast<double>(g.size(1));
   v_[i].mul_(options_.beta2).addcmul_(norm, norm, (1 - options_.beta2) / elements);
   const Tensor denominator =
       v_[i].sqrt().div_(std::sqrt(1 - std::pow(options_.beta2, t))).add_(options_.eps);
-  p.mul_(1 - options_.learning_rate * options_.weight_decay);
-  p.addcdiv_(m, denominator, -options_.learning_rate / (1 - std::pow(options_.beta1, t)));
+  const double keep = 1 - options_.learning_rate * options_.weight_decay;
+  const double rate = options_.learning_rate / (1 - std::pow(options_.beta1, t));
+  if (options_.compiled &&
+      options_.compiled->run({p, g, m, denominator}, {keep, rate, 1 - options_.beta1})) {
+    return;
+  }
+  m.lerp_(g, 1 - options_.beta1);
+  p.mul_(keep);
+  p.addcdiv_(m, denominator, -rate);
 }
 
 }  // namespace headroom

@@ -9,6 +9,7 @@
 
 #include <string>
 
+#include "train/kernels/operations/compiled_operation.h"
 #include "train/optim/optimizer.h"
 
 namespace headroom {
@@ -19,7 +20,8 @@ struct AdamMiniOptions {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.01;
-  int64_t head_dim = 0;  // rows per head in query and key weights
+  int64_t head_dim = 0;             // rows per head in query and key weights
+  OperationPtr compiled = nullptr;  // the update of the elements
 };
 
 class AdamMini : public Optimizer {

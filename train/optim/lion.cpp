@@ -17,10 +17,15 @@ void Lion::update() {
   for (size_t i = 0; i < parameters_.size(); ++i) update_one(i);
 }
 
-// One temporary of the parameter's size: the direction.
+// One temporary of the parameter's size: the direction. None if the update is compiled.
 void Lion::update_one(size_t i) {
   Tensor& p = parameters_[i];
   const Tensor& g = p.grad();
+  if (options_.compiled &&
+      options_.compiled->run_flat({p, g, m_[i]}, {keep(), options_.learning_rate,
+                                                  1 - options_.beta1, 1 - options_.beta2})) {
+    return;
+  }
   p.mul_(keep());
   p.add_(torch::lerp(m_[i], g, 1 - options_.beta1).sign_(), -options_.learning_rate);
   m_[i].lerp_(g, 1 - options_.beta2);

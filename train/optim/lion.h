@@ -7,6 +7,7 @@
 // rates are a third to a tenth of AdamW's, its weight decay as many times larger.
 #pragma once
 
+#include "train/kernels/operations/compiled_operation.h"
 #include "train/optim/optimizer.h"
 
 namespace headroom {
@@ -16,6 +17,7 @@ struct LionOptions {
   double beta1 = 0.9;
   double beta2 = 0.99;
   double weight_decay = 0.01;
+  OperationPtr compiled = nullptr;  // the update tensor by tensor
 };
 
 class Lion : public Optimizer {

@@ -28,9 +28,10 @@ const EnumWords<OptimizerImpl>& words_of(OptimizerImpl);
 std::string to_string(OptimizerImpl impl);  // "fused"
 
 // 8-bit states, as in bitsandbytes since 0.44.
-inline constexpr int64_t k8BitBlock = 256;          // elements that share a scale
-inline constexpr int64_t k8BitSmallest = 4096;      // a smaller parameter keeps FP32
-inline constexpr int64_t kAdam8bitChunk = 1 << 22;  // elements decoded at once
+inline constexpr int64_t k8BitBlock = 256;              // elements that share a scale
+inline constexpr int64_t k8BitSmallest = 4096;          // a smaller parameter keeps FP32
+inline constexpr int64_t kAdam8bitChunk = 1 << 22;      // elements decoded at once
+inline constexpr int64_t kCompiled8bitChunk = 1 << 17;  // by a compiled update on a CPU
 
 // Form of one tensor of state.
 enum class StateForm {
@@ -53,6 +54,9 @@ struct OptimizerState {
   const char* condition = "";
 };
 
+// Updates that hold a temporary: an update that is a compiled operation needs fewer.
+enum class HeldBy { kAll, kEager, kCompiledOnCpu };
+
 // Most bytes live at once during an update, beyond gradients and state.
 struct OptimizerTemporaries {
   OptimizerImpl impl = OptimizerImpl::kReference;
@@ -69,6 +73,7 @@ struct OptimizerTemporaries {
   int64_t below = INT64_MAX;
   const char* source = "";
   const char* condition = "";
+  HeldBy held_by = HeldBy::kAll;
 };
 
 struct OptimizerInfo {

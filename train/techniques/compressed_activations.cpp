@@ -10,19 +10,22 @@ namespace {
 
 class Codes final : public StorageForm {
  public:
-  Codes(const Tensor& numbers, const Activations& activations)
-      : quantized_(quantize(numbers, activations)), type_(numbers.scalar_type()) {}
+  Codes(const Tensor& numbers, const Activations& activations, const CompiledPacking& compiled)
+      : quantized_(quantize(numbers, activations, compiled)),
+        type_(numbers.scalar_type()),
+        compiled_(compiled) {}
 
   Tensor restore() override {
     Tensor numbers =
         torch::empty(quantized_.codes.sizes(), quantized_.codes.options().dtype(type_));
-    dequantize(quantized_, numbers);
+    dequantize(quantized_, numbers, compiled_);
     return numbers;
   }
 
  private:
   Quantized quantized_;
   at::ScalarType type_;
+  const CompiledPacking& compiled_;  // of the technique, which outlives its graphs
 };
 
 }  // namespace
@@ -33,8 +36,11 @@ bool is_coded(const Tensor& tensor) {
   return has_codes && tensor.dim() > 0 && tensor.size(-1) != 1;
 }
 
-CompressedActivations::CompressedActivations(const Activations& activations)
-    : WholeStorages(activations.min_bytes), activations_(activations) {
+CompressedActivations::CompressedActivations(const Activations& activations,
+                                             CompiledPacking compiled)
+    : WholeStorages(activations.min_bytes),
+      activations_(activations),
+      compiled_(std::move(compiled)) {
   TORCH_INTERNAL_ASSERT(activations.encoded());
 }
 
@@ -43,7 +49,7 @@ bool CompressedActivations::takes(const Tensor& tensor) {
 }
 
 std::unique_ptr<StorageForm> CompressedActivations::form_of(const Tensor& numbers) {
-  return std::make_unique<Codes>(numbers, activations_);
+  return std::make_unique<Codes>(numbers, activations_, compiled_);
 }
 
 }  // namespace headroom

@@ -20,6 +20,7 @@
 #include <memory>
 
 #include "model/torch.h"
+#include "train/techniques/quantize.h"
 #include "train/techniques/whole_storages.h"
 #include "train/vocabulary/activations.h"
 
@@ -31,7 +32,7 @@ bool is_coded(const torch::Tensor& tensor);
 class CompressedActivations final : public WholeStorages {
  public:
   // `form` must have 8 bits.
-  explicit CompressedActivations(const Activations& activations);
+  explicit CompressedActivations(const Activations& activations, CompiledPacking compiled = {});
 
   bool takes(const torch::Tensor& tensor) override;
 
@@ -39,6 +40,7 @@ class CompressedActivations final : public WholeStorages {
   std::unique_ptr<StorageForm> form_of(const torch::Tensor& numbers) override;
 
   Activations activations_;
+  CompiledPacking compiled_;
 };
 
 }  // namespace headroom

@@ -18,7 +18,10 @@
 //   decode as infinity.
 #pragma once
 
+#include <map>
+
 #include "model/torch.h"
+#include "train/kernels/operations/compiled_operation.h"
 #include "train/techniques/quantize_chunk.h"
 #include "train/vocabulary/activations.h"
 
@@ -30,10 +33,18 @@ struct Quantized {
   int64_t block = 0;
 };
 
+// Compiled operations by the type of the numbers; empty: ATen's operations.
+struct CompiledPacking {
+  std::map<at::ScalarType, OperationPtr> pack, unpack;
+};
+CompiledPacking compiled_packing(const RunSpec& spec, torch::Device device);
+
 // Takes a contiguous vector in FP32, FP16 or BF16. `activations` must be encoded().
-Quantized quantize(const torch::Tensor& numbers, const Activations& activations);
+Quantized quantize(const torch::Tensor& numbers, const Activations& activations,
+                   const CompiledPacking& compiled = {});
 
 // Overwrites a contiguous vector of as many numbers.
-void dequantize(const Quantized& quantized, const torch::Tensor& numbers);
+void dequantize(const Quantized& quantized, const torch::Tensor& numbers,
+                const CompiledPacking& compiled = {});
 
 }  // namespace headroom

@@ -20,10 +20,15 @@ at::Generator make_generator(torch::Device device, uint64_t seed) {
 
 // A BF16 number is the upper half of an FP32 one. Sixteen random bits are added to the lower half,
 // which is then cut off: a carry's probability is the lower half's fraction.
-Tensor round_stochastically(const Tensor& fp32, const at::Generator& generator) {
+Tensor round_stochastically(const Tensor& fp32, const at::Generator& generator,
+                            const OperationPtr& compiled) {
   constexpr int64_t kLowerHalf = 0xFFFF;
   Tensor bits =
       torch::randint(kLowerHalf + 1, fp32.sizes(), generator, fp32.options().dtype(torch::kInt32));
+  if (compiled) {
+    const Tensor rounded = torch::empty_like(fp32, torch::kBFloat16);
+    if (compiled->run_flat({fp32, bits, rounded}, {})) return rounded;
+  }
   bits.add_(fp32.view(torch::kInt32)).bitwise_and_(~kLowerHalf);
   // A carry would turn NaN into another number.
   return torch::where(fp32.isfinite(), bits.view(torch::kFloat32), fp32).to(torch::kBFloat16);
@@ -39,10 +44,11 @@ torch::Device device_of(const std::vector<Tensor>& parameters) {
 }  // namespace
 
 StochasticRounding::StochasticRounding(std::vector<Tensor> parameters, uint64_t seed,
-                                       const MakeOptimizer& make)
+                                       const MakeOptimizer& make, OperationPtr compiled)
     : Optimizer(std::move(parameters)),
       seed_(seed),
-      generator_(make_generator(device_of(parameters_), seed)) {
+      generator_(make_generator(device_of(parameters_), seed)),
+      compiled_(std::move(compiled)) {
   for (const Tensor& parameter : parameters_) {
     const Tensor weight = parameter.detach();
     parts_.push_back({weight, make({weight}, parts_.size()), {}});
@@ -90,7 +96,7 @@ void StochasticRounding::update(Tensor& parameter, Part& part) {
   state.clear();  // the optimizer may free its old values
   part.optimizer->step();
   part.weight.mutable_grad() = Tensor();
-  parameter.copy_(round_stochastically(part.weight, generator_));
+  parameter.copy_(round_stochastically(part.weight, generator_, compiled_));
   part.weight.set_data(parameter.detach());
   state = part.optimizer->state();
   part.kept.resize(state.size());
@@ -98,7 +104,7 @@ void StochasticRounding::update(Tensor& parameter, Part& part) {
     const bool is_moment = state[k].defined() && state[k].scalar_type() == torch::kFloat32 &&
                            state[k].sizes() == parameter.sizes();
     if (!is_moment) continue;
-    const Tensor rounded = round_stochastically(state[k], generator_);
+    const Tensor rounded = round_stochastically(state[k], generator_, compiled_);
     if (part.kept[k].defined()) {
       part.kept[k].copy_(rounded);
     } else {

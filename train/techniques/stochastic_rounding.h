@@ -19,18 +19,20 @@
 #include <memory>
 #include <vector>
 
+#include "train/kernels/operations/compiled_operation.h"
 #include "train/optim/optimizer.h"
 
 namespace headroom {
 
 // FP32 to BF16: takes the BF16 neighbour away from zero with the probability that makes the mean
 // exact. BF16 numbers, infinities and NaN stay unchanged.
-torch::Tensor round_stochastically(const torch::Tensor& fp32, const at::Generator& generator);
+torch::Tensor round_stochastically(const torch::Tensor& fp32, const at::Generator& generator,
+                                   const OperationPtr& compiled = nullptr);
 
 class StochasticRounding : public Optimizer {
  public:
   StochasticRounding(std::vector<torch::Tensor> parameters, uint64_t seed,
-                     const MakeOptimizer& make);
+                     const MakeOptimizer& make, OperationPtr compiled = nullptr);
 
   std::vector<torch::Tensor> state() const override;
 
@@ -49,6 +51,7 @@ class StochasticRounding : public Optimizer {
   std::vector<Part> parts_;  // in the order of the parameters
   uint64_t seed_;
   at::Generator generator_;
+  OperationPtr compiled_;  // the rounding
 };
 
 }  // namespace headroom

@@ -27,7 +27,9 @@ std::unique_ptr<Optimizer> make_optimizers(const RunSpec& spec, std::vector<torc
         make);
   }
   if (spec.rounding == Rounding::kStochastic) {
-    return std::make_unique<StochasticRounding>(std::move(weights), seed, make);
+    const torch::Device device = weights.empty() ? torch::kCPU : weights.front().device();
+    return std::make_unique<StochasticRounding>(std::move(weights), seed, make,
+                                                compiled_operation(spec, "round_to_bf16", device));
   }
   return make(std::move(weights), 0);
 }

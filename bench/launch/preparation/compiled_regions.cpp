@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -10,7 +11,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <stdexcept>
 
 #include "bench/process/child_process.h"
@@ -20,6 +20,7 @@
 #include "files/checksum.h"
 #include "files/directory.h"
 #include "files/lock.h"
+#include "train/kernels/operations/operation_settings.h"
 #include "train/kernels/region_settings.h"
 
 namespace headroom {
@@ -27,7 +28,13 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kFiles[] = {"forward.so", "backward.so", "region.json"};
+bool is_region(const json& settings) { return settings.contains("region"); }
+
+std::vector<const char*> files_of(const json& settings) {
+  if (!is_region(settings)) return {"operation.so"};
+  return {"forward.so", "backward.so", "region.json"};
+}
+
 constexpr const char* kList = "files.json";  // the settings, and a checksum of each of these
 
 std::optional<std::string> sum_of(const std::string& folder, const char* name) {
@@ -38,7 +45,7 @@ std::optional<std::string> sum_of(const std::string& folder, const char* name) {
 
 json list_of(const json& settings, const std::string& folder) {
   json list = {{"settings", settings}};
-  for (const char* const name : kFiles) {
+  for (const char* const name : files_of(settings)) {
     const std::optional<std::string> sum = sum_of(folder, name);
     if (!sum)
       throw std::runtime_error("the compiler of --kernels compiled wrote no " + std::string(name));
@@ -52,7 +59,7 @@ bool is_complete(const json& settings, const std::string& folder) {
   if (!file) return false;
   const json list = json::parse(file, nullptr, /*allow_exceptions=*/false);
   if (!list.is_object() || list.value("settings", json()) != settings) return false;
-  for (const char* const name : kFiles) {
+  for (const char* const name : files_of(settings)) {
     const std::optional<std::string> sum = sum_of(folder, name);
     if (!sum || list.value("files", json::object()).value(name, "") != *sum) return false;
   }
@@ -84,7 +91,8 @@ std::string python() {
 
 Command compiler(const json& settings, const std::string& folder) {
   const std::string programs = program_folder();
-  const std::string script = folder_above(programs) + "/lib/compiled/compile.py";
+  const std::string script = folder_above(programs) + "/lib/compiled/" +
+                             (is_region(settings) ? "compile.py" : "compile_operation.py");
   Command command{.program = python(), .arguments = {script, folder}};
   command.input = settings.dump();
   if (settings.at("device") == "cuda" && settings.at("card") != kOwnCard) {
@@ -123,8 +131,8 @@ void compile_once(const json& settings, const CellOptions& options) {
   const RegionLock lock(folder + ".lock");
   if (interrupted() || is_complete(settings, folder)) return;  // the lock's last holder compiled it
   if (options.on_talk) {
-    options.on_talk("compiling " + settings.at("region").get<std::string>() +
-                    " for this shape, once (20 to 60 s)");
+    options.on_talk("compiling " + name_of_compiled(settings) +
+                    (is_region(settings) ? " for this shape" : "") + ", once (20 to 60 s)");
   }
   const std::string unfinished = folder + ".unfinished";
   make_directories(unfinished);
@@ -140,14 +148,25 @@ void compile_once(const json& settings, const CellOptions& options) {
 
 }  // namespace
 
+void compile_libraries(const std::vector<json>& settings, const CellOptions& options) {
+  for (const json& one : settings) {
+    if (!interrupted()) compile_once(one, options);
+  }
+}
+
 void compile_regions(const std::vector<RunSpec>& specs, const CellOptions& options) {
-  std::set<std::string> done;
+  std::vector<json> all;
+  const auto add = [&](const std::vector<json>& more) {
+    for (const json& one : more) {
+      if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+    }
+  };
   for (const RunSpec& spec : specs) {
     if (spec.kernels != Kernels::kCompiled) continue;
-    for (const json& settings : region_settings(spec)) {
-      if (!interrupted() && done.insert(settings.dump()).second) compile_once(settings, options);
-    }
+    add(region_settings(spec));
+    add(operation_settings(spec));
   }
+  compile_libraries(all, options);
 }
 
 }  // namespace headroom

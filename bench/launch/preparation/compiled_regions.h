@@ -11,12 +11,16 @@
 //   beside this program.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "bench/launch/cell.h"
 #include "train/settings/spec.h"
 
 namespace headroom {
+
+// Compiles the libraries of these settings (train/kernels/region_settings.h) that the cache lacks.
+void compile_libraries(const std::vector<nlohmann::json>& settings, const CellOptions& options);
 
 // Compiles what these runs need and the cache lacks, each region once. options.on_talk gets a line
 // for each. Returns early once interrupted(). Throws std::runtime_error, with the command that

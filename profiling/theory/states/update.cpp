@@ -5,6 +5,7 @@
 
 #include "profiling/theory/states/muon.h"
 #include "profiling/theory/states/parameters.h"
+#include "train/kernels/operations/operation_settings.h"
 #include "train/optim/partition.h"
 #include "train/settings/gradient_rules.h"
 
@@ -96,6 +97,13 @@ DType temporary_type(const RowBuilder& sheet, const OptimizerTemporaries& made) 
 // The first update makes the state: it has no old values beside the new ones.
 bool updates_again(const RunSpec& spec) { return all_steps(spec) > 1; }
 
+bool is_held(const RunSpec& spec, HeldBy held_by) {
+  if (held_by == HeldBy::kAll) return true;
+  const bool is_compiled = has_compiled_update(spec);
+  if (held_by == HeldBy::kEager) return !is_compiled;
+  return is_compiled && spec.device.kind == DeviceKind::kCpu;
+}
+
 void add_optimizer_temporaries(RowBuilder& sheet, const OptimizerTemporaries& made) {
   if (made.is_state && !updates_again(sheet.spec())) return;
   const bool one_at_a_time = rounds_stochastically(sheet) || releases_gradients(sheet.spec());
@@ -169,9 +177,10 @@ void add_rounding(RowBuilder& sheet, const OptimizerInfo& info) {
   const auto widened = [&](const ParameterEntry& parameter) {
     return 1 + moments_of(info, parameter);
   };
-  constexpr int64_t kRoundingBytes = 4 + 1 + 4 + 2;  // per element: the last four rows
+  const bool is_compiled = has_compiled_rounding(sheet.spec());
+  const int64_t rounding_bytes = is_compiled ? 4 + 2 : 4 + 1 + 4 + 2;  // per element: the last rows
   const ParameterEntry& largest = largest_by([&](const ParameterEntry& parameter) {
-    return elements(sheet, parameter) * (4 * widened(parameter) + kRoundingBytes);
+    return elements(sheet, parameter) * (4 * widened(parameter) + rounding_bytes);
   });
   add_of(sheet, largest,
          {.name = ".widened",
@@ -179,8 +188,10 @@ void add_rounding(RowBuilder& sheet, const OptimizerInfo& info) {
           .condition = "weight and moments in FP32; the largest tensor",
           .storages = widened(largest)});
   add_of(sheet, largest, {.name = ".random_bits", .dtype = DType::kInt32, .source = source});
-  add_of(sheet, largest, {.name = ".is_finite", .dtype = DType::kBool, .source = source});
-  add_of(sheet, largest, {.name = ".chosen", .source = source});
+  if (!is_compiled) {
+    add_of(sheet, largest, {.name = ".is_finite", .dtype = DType::kBool, .source = source});
+    add_of(sheet, largest, {.name = ".chosen", .source = source});
+  }
   add_of(sheet, largest, {.name = ".rounded", .dtype = DType::kBf16, .source = source});
 }
 
@@ -206,7 +217,8 @@ void add_optimizer(RowBuilder& sheet) {
   }
   RowBuilder rounding = sheet;
   for (const OptimizerTemporaries& made : info.temporaries) {
-    if (made.impl == impl) add_optimizer_temporaries(sheet, made);
+    if (made.impl == impl && is_held(sheet.spec(), made.held_by))
+      add_optimizer_temporaries(sheet, made);
   }
   const ParameterEntry& fullest = info.kind == OptimizerKind::kMuon
                                       ? add_temporaries_of_muon(sheet, info)

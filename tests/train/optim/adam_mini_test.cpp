@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using torch::Tensor;
 
-constexpr AdamMiniOptions kAdamMini = {.learning_rate = 0.1, .weight_decay = 0, .head_dim = 2};
+const AdamMiniOptions kAdamMini = {.learning_rate = 0.1, .weight_decay = 0, .head_dim = 2};
 
 TEST(AdamMini, QueryAndKeyAreDividedByHeadsOtherMatricesByRowsAndVectorsNotAtAll) {
   EXPECT_EQ(rows_per_block("layers.3.attn.q_proj.weight", {768, 768}, 64), 64);

@@ -7,7 +7,7 @@ namespace {
 
 using torch::Tensor;
 
-constexpr LionOptions kLion = {.learning_rate = 0.1, .weight_decay = 0};
+const LionOptions kLion = {.learning_rate = 0.1, .weight_decay = 0};
 
 // The momentum and the gradient disagree: the sign is that of 0.9 of the one plus 0.1 of the other;
 // only then does the momentum move, by a hundredth.

@@ -68,7 +68,7 @@ class OffloadedActivations::Form final : public StorageForm {
     const Activations& setting = owner.activations_;
     std::vector<Tensor> vectors = {numbers};
     if (setting.encoded()) {
-      Quantized quantized = quantize(numbers, setting);
+      Quantized quantized = quantize(numbers, setting, owner.packing_);
       vectors = {std::move(quantized.codes), std::move(quantized.scales)};
     }
     type_ = numbers.scalar_type();
@@ -82,7 +82,7 @@ class OffloadedActivations::Form final : public StorageForm {
     if (!owner_.activations_.encoded()) return vectors.front();
     Tensor numbers = torch::empty(vectors[0].sizes(), vectors[0].options().dtype(type_));
     dequantize({.codes = vectors[0], .scales = vectors[1], .block = owner_.activations_.block},
-               numbers);
+               numbers, owner_.packing_);
     return numbers;
   }
 

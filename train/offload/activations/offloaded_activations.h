@@ -24,6 +24,7 @@
 #include "train/offload/copy_queue.h"
 #include "train/step_hook.h"
 #include "train/task.h"
+#include "train/techniques/quantize.h"
 #include "train/techniques/whole_storages.h"
 #include "train/vocabulary/activations.h"
 
@@ -39,6 +40,8 @@ class OffloadedActivations final : public WholeStorages, public StepHook {
   // For a pipeline stage: the last block of each of its pieces. Several forwards may come before a
   // backward.
   void end_at(std::vector<int64_t> last_blocks);
+  // Encodes by compiled operations.
+  void pack_by(CompiledPacking packing) { packing_ = std::move(packing); }
 
   void listen(ScopeListener* scopes, MemoryTags* tags) override;
   void begin_forward(const Task& task) override { begin_pass(task.backward_follows); }
@@ -60,6 +63,7 @@ class OffloadedActivations final : public WholeStorages, public StepHook {
   std::unique_ptr<StorageForm> form_of(const torch::Tensor& numbers) override;
 
   Activations activations_;
+  CompiledPacking packing_;
   std::vector<int64_t> last_blocks_;
   bool is_stage_ = false;
   bool backward_follows_ = true;

@@ -1,0 +1,101 @@
+"""Updates and encodings that --kernels compiled compiles: one kernel for several of ATen.
+
+Each gives the bits of the C++ code that is named beside it; fma() is written where ATen rounds a
+product and a sum once on a CPU. Tensors are flat, or (blocks, width). They are overwritten in place.
+"""
+
+import torch
+from torch._inductor.inductor_prims import fma
+
+
+def number(value, like):
+    """A number of the host in the shape, type and place of a tensor."""
+    return torch.ones_like(like) * value
+
+
+def lerp(start, end, weight):
+    """at::lerp for a weight below 0.5."""
+    return fma(number(weight, start), end - start, start)
+
+
+def lion(p, g, m, keep, rate, weight, new_weight):
+    """train/optim/lion.cpp update_one."""
+    direction = torch.sign(lerp(m, g, weight))
+    p.copy_(fma(direction, number(-rate, p), p * number(keep, p)))
+    m.copy_(lerp(m, g, new_weight))
+
+
+def adam_mini(p, g, m, denominator, keep, rate, weight):
+    """train/optim/adam_mini.cpp update_one; the denominator is that of each block."""
+    new = lerp(m, g, weight)
+    m.copy_(new)
+    p.copy_(p * number(keep, p) + number(-rate, p) * new / denominator)
+
+
+def decoded(codes, values, scale):
+    return values[codes.to(torch.int32)] * scale
+
+
+def moments(g, m, v, lost, weight, keep, new_weight):
+    new_m = torch.where(lost, 0.0, lerp(m, g, weight))
+    square = fma(number(new_weight, g) * g, g, v * number(keep, v))
+    return new_m, torch.where(lost, 0.0, square)
+
+
+def moved(p, m, v, keep, rate, correction, eps):
+    update = m / (torch.sqrt(v) / number(correction, v) + number(eps, v))
+    return fma(update, number(-rate, p), p * number(keep, p))
+
+
+def encoded(x, middles):
+    scale = torch.linalg.vector_norm(x, float("inf"), dim=1, keepdim=True)
+    return torch.bucketize(x / scale, middles, out_int32=True).to(torch.uint8), scale
+
+
+def adam8bit(p, g, m, v, m_scale, v_scale, values, middles, positive, positive_middles,
+             keep, rate, weight, second_keep, second_weight, correction, eps):
+    """train/optim/adam8bit.cpp update_chunk."""
+    new_m, new_v = moments(g, decoded(m, values, m_scale), decoded(v, positive, v_scale), (g - g) != 0,
+                           weight, second_keep, second_weight)
+    p.copy_(moved(p, new_m, new_v, keep, rate, correction, eps))
+    for new, codes, scale, between in ((new_m, m, m_scale, middles), (new_v, v, v_scale, positive_middles)):
+        new_codes, new_scale = encoded(new, between)
+        codes.copy_(new_codes)
+        scale.copy_(new_scale)
+
+
+def adam8bit_moments(p, g, m, v, m_scale, v_scale, values, positive, new_m, new_v,
+                     keep, rate, weight, second_keep, second_weight, correction, eps):
+    """The same up to the encoding, which a table does faster on a CPU."""
+    made_m, made_v = moments(g, decoded(m, values, m_scale), decoded(v, positive, v_scale), (g - g) != 0,
+                             weight, second_keep, second_weight)
+    p.copy_(moved(p, made_m, made_v, keep, rate, correction, eps))
+    new_m.copy_(made_m)
+    new_v.copy_(made_v)
+
+
+def round_to_bf16(fp32, random_bits, rounded):
+    """train/techniques/stochastic_rounding.cpp round_stochastically; bits of 0 to 65535."""
+    bits = (fp32.view(torch.int32) + random_bits) & ~0xFFFF
+    rounded.copy_(torch.where(torch.isfinite(fp32), bits.view(torch.float32), fp32))
+
+
+def pack(numbers, codes, scales, largest_code):
+    """train/techniques/quantize.cpp encode; e4m3 codes are given as bytes."""
+    low, high = numbers.amin(1, keepdim=True), numbers.amax(1, keepdim=True)
+    largest = torch.maximum(high, -low).to(torch.float32)
+    scale = torch.clamp_min(largest / number(largest_code, largest), torch.finfo(torch.float32).tiny)
+    scale = scale + (largest - largest)
+    scaled = numbers / scale
+    if codes.dtype == torch.int8:
+        codes.copy_(torch.round(scaled).to(torch.int8))
+    else:
+        codes.copy_(scaled.to(torch.float8_e4m3fn).view(torch.uint8))
+    scales.copy_(scale)
+
+
+def unpack(numbers, codes, scales):
+    """train/techniques/quantize.cpp dequantize."""
+    if codes.dtype != torch.int8:
+        codes = codes.view(torch.float8_e4m3fn)
+    numbers.copy_(codes.to(torch.float32) * scales)
