@@ -12,8 +12,8 @@
 #include "train/parallel/apply_mesh.h"
 #include "train/precision.h"
 #include "train/settings/gradient_rules.h"
-#include "train/techniques/apply_activations.h"
-#include "train/techniques/apply_checkpoint.h"
+#include "train/techniques/activations/apply_activations.h"
+#include "train/techniques/checkpoint/apply_checkpoint.h"
 #include "train/techniques/fp8_linear.h"
 #include "train/update/apply_update.h"
 

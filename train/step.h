@@ -13,8 +13,8 @@
 #include "train/parameter_layout.h"
 #include "train/schedule.h"
 #include "train/settings/spec.h"
+#include "train/techniques/activations/saved_tensors.h"
 #include "train/techniques/micro_batches.h"
-#include "train/techniques/saved_tensors.h"
 #include "train/update/update.h"
 
 namespace headroom {

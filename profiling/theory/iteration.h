@@ -19,11 +19,11 @@ inline constexpr const char* kExperience = "experience";
 //   there while a third one scores, and each phase finds the cached blocks that the previous one
 //   left.
 // Approach: as Note [Rehearsal], with all roles on one allocator: profiling/theory/rehearsal/ppo
-//   beside train/ppo, rehearsal/generator.cpp beside train/generate, rehearsal/pass.h beside
-//   model/batch_layout.h. One iteration warms up, the cached blocks are released, and the next
-//   iteration is measured, as in bench/cell/ppo/ppo_run.cpp. Repetitions are shortened: Note
-//   [Blocks gone through once], Note [Decodes gone through], passes of as many tokens, and at most
-//   32 updates of a model.
+//   beside train/ppo, rehearsal/generate/generator.cpp beside train/generate,
+//   rehearsal/generate/pass.h beside model/batch_layout.h. One iteration warms up, the cached
+//   blocks are released, and the next iteration is measured, as in bench/cell/ppo/ppo_run.cpp.
+//   Repetitions are shortened: Note [Blocks gone through once], Note [Decodes gone through], passes
+//   of as many tokens, and at most 32 updates of a model.
 // Limits: those of Note [Rehearsal]. No token ends a response, as on a virtual card, which has no
 //   values. not_rehearsed() names the settings that are not followed. Checked by
 //   tests/virtual_gpu/ppo_test.py.

@@ -7,7 +7,7 @@
 #include "cards/cards.h"
 #include "cards/cublas_workspace.h"
 #include "profiling/theory/compute_capability.h"
-#include "profiling/theory/rehearsal/expandable_segments.h"
+#include "profiling/theory/rehearsal/allocator/expandable_segments.h"
 #include "profiling/theory/rehearsal/step.h"
 #include "text/words.h"
 

@@ -1,5 +1,5 @@
 // The form in which a step keeps autograd's saves for backward. No torch here. Applied by
-// train/techniques/compressed_activations.h.
+// train/techniques/activations/compressed_activations.h.
 #pragma once
 
 #include <cstdint>

@@ -51,7 +51,7 @@ void keep_inputs(const RunSpec& spec, std::vector<Row>& rows) {
   RowInput input{.name = "output",
                  .shape = "B S D",
                  .dtype = DType::kBf16,
-                 .source = "train/techniques/checkpoint.cpp: the inputs of a group",
+                 .source = "train/techniques/checkpoint/checkpoint.cpp: the inputs of a group",
                  .condition = "the next group of blocks is computed again from it"};
   RowBuilder sheet(spec);
   if (!before.empty()) {

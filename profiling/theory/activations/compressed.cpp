@@ -110,7 +110,7 @@ Row scales_row(const Row& row, const Activations& activations) {
                       ", rounded up, * 4 B = " + std::to_string(numbers) + " / " + block + " * 4 B";
   if (scales.storages > 1) scales.derivation += ", " + std::to_string(scales.storages) + " times";
   scales.condition = "one for every " + block + " numbers that follow each other in memory";
-  scales.source = "train/techniques/quantize.cpp quantize";
+  scales.source = "train/techniques/activations/quantize.cpp quantize";
   return scales;
 }
 

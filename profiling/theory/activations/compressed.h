@@ -1,5 +1,5 @@
 // The forms that --activations keeps instead of autograd's saves. No torch here. Read beside
-// train/techniques/compressed_activations.h.
+// train/techniques/activations/compressed_activations.h.
 #pragma once
 
 #include <vector>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <queue>
 
-#include "profiling/theory/rehearsal/operations.h"
+#include "profiling/theory/rehearsal/operations/operations.h"
 #include "profiling/theory/rehearsal/run.h"
 
 namespace headroom {

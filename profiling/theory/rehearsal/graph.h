@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "profiling/theory/rehearsal/saved.h"
-#include "profiling/theory/rehearsal/tensor.h"
+#include "profiling/theory/rehearsal/operations/tensor.h"
+#include "profiling/theory/rehearsal/techniques/saved.h"
 
 namespace headroom {
 

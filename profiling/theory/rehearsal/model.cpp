@@ -2,8 +2,8 @@
 
 #include "cards/cards.h"
 #include "model/parameter_table.h"
+#include "profiling/theory/rehearsal/offload/resident_shapes.h"
 #include "profiling/theory/rehearsal/parallel/shard_shapes.h"
-#include "profiling/theory/rehearsal/resident_shapes.h"
 #include "profiling/theory/rehearsal/run.h"
 
 namespace headroom {

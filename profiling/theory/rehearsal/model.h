@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "profiling/theory/activations/layers/head.h"
-#include "profiling/theory/rehearsal/checkpoint.h"
-#include "profiling/theory/rehearsal/offloaded_parameters.h"
-#include "profiling/theory/rehearsal/operations.h"
+#include "profiling/theory/rehearsal/generate/pass.h"
+#include "profiling/theory/rehearsal/offload/offloaded_parameters.h"
+#include "profiling/theory/rehearsal/operations/operations.h"
+#include "profiling/theory/rehearsal/operations/sdpa.h"
 #include "profiling/theory/rehearsal/parallel/stage_shapes.h"
 #include "profiling/theory/rehearsal/parallel/tensor_shapes.h"
-#include "profiling/theory/rehearsal/pass.h"
-#include "profiling/theory/rehearsal/sdpa.h"
+#include "profiling/theory/rehearsal/techniques/checkpoint.h"
 #include "train/settings/spec.h"
 
 namespace headroom {

@@ -6,9 +6,9 @@
 #include <memory>
 #include <optional>
 
-#include "profiling/theory/rehearsal/memory.h"
-#include "profiling/theory/rehearsal/saved.h"
-#include "profiling/theory/rehearsal/tensor.h"
+#include "profiling/theory/rehearsal/allocator/memory.h"
+#include "profiling/theory/rehearsal/operations/tensor.h"
+#include "profiling/theory/rehearsal/techniques/saved.h"
 
 namespace headroom {
 

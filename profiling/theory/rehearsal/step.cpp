@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "profiling/theory/peak.h"
-#include "profiling/theory/rehearsal/compressed.h"
-#include "profiling/theory/rehearsal/offloaded.h"
+#include "profiling/theory/rehearsal/offload/offloaded.h"
 #include "profiling/theory/rehearsal/parallel/moved_shapes.h"
 #include "profiling/theory/rehearsal/parallel/shard_shapes.h"
+#include "profiling/theory/rehearsal/techniques/compressed.h"
 #include "profiling/theory/row_builder.h"
 #include "train/parallel/data/shard_groups.h"
 #include "train/parallel/tensor/tensor_plan.h"

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "profiling/theory/rehearsal/generator.h"
-#include "profiling/theory/rehearsal/host_gradients.h"
+#include "profiling/theory/rehearsal/generate/generator.h"
 #include "profiling/theory/rehearsal/model.h"
+#include "profiling/theory/rehearsal/offload/host_gradients.h"
 #include "profiling/theory/rehearsal/optim/optimizer.h"
 #include "profiling/theory/rehearsal/parallel/given_shapes.h"
 #include "profiling/theory/rehearsal/run.h"

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "model/parameter_table.h"
-#include "profiling/theory/rehearsal/allocator.h"
-#include "profiling/theory/rehearsal/expandable_segments.h"
-#include "profiling/theory/rehearsal/placement.h"
-#include "profiling/theory/rehearsal/reduce.h"
+#include "profiling/theory/rehearsal/allocator/allocator.h"
+#include "profiling/theory/rehearsal/allocator/expandable_segments.h"
+#include "profiling/theory/rehearsal/allocator/placement.h"
+#include "profiling/theory/rehearsal/operations/reduce.h"
 #include "profiling/theory/rehearsal/run.h"
 #include "text/quantity.h"
 

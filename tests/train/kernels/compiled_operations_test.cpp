@@ -7,7 +7,7 @@
 #include "tests/files/scratch_directory.h"
 #include "train/kernels/operations/operation_settings.h"
 #include "train/optim/optimizer.h"
-#include "train/techniques/quantize.h"
+#include "train/techniques/activations/quantize.h"
 #include "train/techniques/stochastic_rounding.h"
 
 namespace headroom {

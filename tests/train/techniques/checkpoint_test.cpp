@@ -1,5 +1,5 @@
 // Checkpointing alone: functions and small models whose gradients must be bit-identical.
-#include "train/techniques/checkpoint.h"
+#include "train/techniques/checkpoint/checkpoint.h"
 
 #include <ATen/autocast_mode.h>
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@
 #include "train/build.h"
 #include "train/listeners/listening.h"
 #include "train/precision.h"
-#include "train/techniques/saved_tensors.h"
+#include "train/techniques/activations/saved_tensors.h"
 
 namespace headroom {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/techniques/compressed_activations.h"
+#include "train/techniques/activations/compressed_activations.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "tests/files/scratch_directory.h"
 #include "tests/train/tiny_spec.h"
 #include "train/build.h"
-#include "train/techniques/quantize.h"
+#include "train/techniques/activations/quantize.h"
 
 namespace headroom {
 namespace {

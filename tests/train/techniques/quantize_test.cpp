@@ -1,4 +1,4 @@
-#include "train/techniques/quantize.h"
+#include "train/techniques/activations/quantize.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "train/techniques/saved_tensors.h"
+#include "train/techniques/activations/saved_tensors.h"
 
 #include <gtest/gtest.h>
 

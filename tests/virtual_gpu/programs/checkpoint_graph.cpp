@@ -9,7 +9,7 @@
 #include "tests/train/tiny_spec.h"
 #include "train/build.h"
 #include "train/data/data.h"
-#include "train/techniques/checkpoint.h"
+#include "train/techniques/checkpoint/checkpoint.h"
 
 namespace headroom {
 namespace {

@@ -81,7 +81,7 @@ def round_to_bf16(fp32, random_bits, rounded):
 
 
 def pack(numbers, codes, scales, largest_code):
-    """train/techniques/quantize.cpp encode; e4m3 codes are given as bytes."""
+    """train/techniques/activations/quantize.cpp encode; e4m3 codes are given as bytes."""
     low, high = numbers.amin(1, keepdim=True), numbers.amax(1, keepdim=True)
     largest = torch.maximum(high, -low).to(torch.float32)
     scale = torch.clamp_min(largest / number(largest_code, largest), torch.finfo(torch.float32).tiny)
@@ -95,7 +95,7 @@ def pack(numbers, codes, scales, largest_code):
 
 
 def unpack(numbers, codes, scales):
-    """train/techniques/quantize.cpp dequantize."""
+    """train/techniques/activations/quantize.cpp dequantize."""
     if codes.dtype != torch.int8:
         codes = codes.view(torch.float8_e4m3fn)
     numbers.copy_(codes.to(torch.float32) * scales)

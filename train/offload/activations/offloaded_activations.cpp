@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "train/techniques/compressed_activations.h"
-#include "train/techniques/quantize.h"
+#include "train/techniques/activations/compressed_activations.h"
+#include "train/techniques/activations/quantize.h"
 
 namespace headroom {
 

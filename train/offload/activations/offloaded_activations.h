@@ -24,8 +24,8 @@
 #include "train/offload/copy_queue.h"
 #include "train/step_hook.h"
 #include "train/task.h"
-#include "train/techniques/quantize.h"
-#include "train/techniques/whole_storages.h"
+#include "train/techniques/activations/quantize.h"
+#include "train/techniques/activations/whole_storages.h"
 #include "train/vocabulary/activations.h"
 
 namespace headroom {

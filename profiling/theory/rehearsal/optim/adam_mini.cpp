@@ -1,5 +1,5 @@
+#include "profiling/theory/rehearsal/operations/reduce.h"
 #include "profiling/theory/rehearsal/optim/optimizer.h"
-#include "profiling/theory/rehearsal/reduce.h"
 #include "profiling/theory/rehearsal/run.h"
 #include "train/optim/partition.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "profiling/theory/ranks/moved.h"
-#include "profiling/theory/rehearsal/tensor.h"
+#include "profiling/theory/rehearsal/operations/tensor.h"
 #include "train/parallel/ranks/collective.h"
 #include "train/vocabulary/mesh.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "profiling/theory/rehearsal/tensor.h"
+#include "profiling/theory/rehearsal/operations/tensor.h"
 
 namespace headroom {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "profiling/theory/rehearsal/resident_shapes.h"
+#include "profiling/theory/rehearsal/offload/resident_shapes.h"
 #include "profiling/theory/rehearsal/run.h"
 #include "train/parallel/data/shard_groups.h"
 

@@ -1,6 +1,6 @@
 #include "profiling/theory/rehearsal/parallel/tensor_shapes.h"
 
-#include "profiling/theory/rehearsal/operations.h"
+#include "profiling/theory/rehearsal/operations/operations.h"
 #include "profiling/theory/rehearsal/parallel/moved_shapes.h"
 #include "profiling/theory/rehearsal/parallel/rank_functions.h"
 #include "profiling/theory/rehearsal/run.h"

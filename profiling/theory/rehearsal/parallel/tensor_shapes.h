@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "profiling/theory/rehearsal/tensor.h"
+#include "profiling/theory/rehearsal/operations/tensor.h"
 #include "train/settings/spec.h"
 
 namespace headroom {

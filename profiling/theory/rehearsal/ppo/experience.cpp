@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "profiling/theory/rehearsal/operations.h"
+#include "profiling/theory/rehearsal/operations/operations.h"
 #include "profiling/theory/rehearsal/run.h"
 #include "train/ppo/phases/packing.h"
 

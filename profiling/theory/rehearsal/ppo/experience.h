@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "profiling/theory/rehearsal/pass.h"
-#include "profiling/theory/rehearsal/tensor.h"
+#include "profiling/theory/rehearsal/generate/pass.h"
+#include "profiling/theory/rehearsal/operations/tensor.h"
 
 namespace headroom {
 

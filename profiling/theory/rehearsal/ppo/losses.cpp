@@ -1,6 +1,6 @@
 #include "profiling/theory/rehearsal/ppo/losses.h"
 
-#include "profiling/theory/rehearsal/operations.h"
+#include "profiling/theory/rehearsal/operations/operations.h"
 #include "profiling/theory/rehearsal/run.h"
 
 namespace headroom {

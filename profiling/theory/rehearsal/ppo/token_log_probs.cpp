@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "profiling/theory/rehearsal/operations.h"
+#include "profiling/theory/rehearsal/operations/operations.h"
 #include "profiling/theory/rehearsal/ppo/losses.h"
 #include "profiling/theory/rehearsal/run.h"
 
