@@ -18,7 +18,7 @@ PhasePeak peak_of(const char* phase, const Memory& memory) {
                  .reserved = memory.reserved_peak(),
                  .requested = memory.requested_peak(),
                  .where = memory.peak_in_words()};
-  for (const Made& made : memory.alive_when_most_requested()) {
+  for (const Allocation& made : memory.alive_when_most_requested()) {
     const std::string owner = *made.owner == '\0' ? "" : std::string(made.owner) + " ";
     peak.components[owner + made.group] += made.bytes;
   }

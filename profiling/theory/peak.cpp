@@ -14,11 +14,11 @@
 namespace headroom {
 namespace {
 
-std::vector<Row> rows_of(const std::vector<Made>& alive) {
+std::vector<Row> rows_of(const std::vector<Allocation>& alive) {
   using Key = std::tuple<std::string, std::string, int64_t>;
   std::map<Key, Row> rows;
-  for (const Made& made : alive) {
-    const std::string place = std::string(made.place.phase) + ": " + made.place.operation;
+  for (const Allocation& made : alive) {
+    const std::string place = std::string(made.site.phase) + ": " + made.site.operation;
     Row& row = rows[{made.group, place, -made.bytes}];
     row.group = made.group;
     row.source = place;

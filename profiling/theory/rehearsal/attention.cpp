@@ -44,7 +44,7 @@ ShapeTensor repeat_heads(const ShapeTensor& x_BGTK, int64_t heads) {
 ShapeTensor eager_attention(const ShapeTensor& q_BHSK, const ShapeTensor& k_BHTK,
                             const ShapeTensor& v_BHTK) {
   Run& run = *q_BHSK.run;
-  run.memory.place.operation = "arange";
+  run.memory.site.operation = "arange";
   const ShapeTensor positions_T = integers(run, k_BHTK.size(2));
   const int64_t queries = q_BHSK.size(2);
   const ShapeTensor mask_11ST =

@@ -94,7 +94,7 @@ Node& attach(const char* name, ShapeTensor& output,
   Run& run = *output.run;
   auto node = std::make_shared<Node>();
   node->name = name;
-  node->block = run.memory.place.block;
+  node->block = run.memory.site.block;
   node->sequence = run.next_sequence++;
   node->next.reserve(operands.size());
   for (const ShapeTensor* operand : operands) node->next.push_back(operand->made_by);
@@ -116,8 +116,8 @@ void backward(ShapeTensor& root, const ShapeTensor& gradient) {
     const std::shared_ptr<Node> node = ready.top();
     ready.pop();
     node->seen = false;
-    run.memory.place.block = node->block;
-    run.memory.place.operation = node->name;
+    run.memory.site.block = node->block;
+    run.memory.site.operation = node->name;
     Tensors outputs = call(*node);
     const bool leaf = node->next.empty();
     if (!leaf) node->apply = nullptr;
@@ -131,7 +131,7 @@ void backward(ShapeTensor& root, const ShapeTensor& gradient) {
       if (--next[i]->waits_for == 0) ready.push(next[i]);
     }
   }
-  run.memory.place.block = -1;
+  run.memory.site.block = -1;
 }
 
 }  // namespace headroom

@@ -118,7 +118,7 @@ RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec, Head head, int64_t
     attention_.multiprocessors = run.multiprocessors = card.multiprocessors;
     run.threads_per_multiprocessor = card.limits.threads_per_multiprocessor;
   }
-  run.memory.place = {.phase = "build"};
+  run.memory.site = {.phase = "build"};
   run.memory.group = kTables;
   rotary_ = rotary_tables(run, spec.context_length, config_.head_dim() / 2);
   run.memory.group = kParameters;
@@ -138,13 +138,13 @@ void RehearsedModel::build(Head head) {
   for (int64_t layer = 0; layer < config_.layers; ++layer) {
     RehearsedBlock elsewhere;
     RehearsedBlock& block = stage_.has_layer(layer) ? *next : elsewhere;
-    run_.memory.place.block = next - blocks_.begin();
+    run_.memory.site.block = next - blocks_.begin();
     build_block(block);
     if (&block == &elsewhere) continue;
     take_block(block);
     ++next;
   }
-  run_.memory.place.block = -1;
+  run_.memory.site.block = -1;
   if (stage_.has_head()) {
     make(ln_final_);
     make(lm_head_);
@@ -199,7 +199,7 @@ void RehearsedModel::make(Parameter& parameter) {
   if (sizes.size() > 1 && dtype != DType::kFp32) drawn = empty(run_, sizes, DType::kFp32);
   parameter.value = empty(run_, sizes, dtype);
   parameter.value.is_parameter = true;
-  parameter.value.made_by = accumulate_grad(parameter, run_.memory.place.block);
+  parameter.value.made_by = accumulate_grad(parameter, run_.memory.site.block);
 }
 
 // As TensorParallel::cut().
@@ -276,7 +276,7 @@ ShapeTensor RehearsedModel::forward_block(const RehearsedBlock& block, const Sha
 ShapeTensor RehearsedModel::run_blocks(int64_t first, int64_t end, ShapeTensor x_BSD) {
   const int64_t last = last_to_run(first, end);
   for (int64_t i = first; i < last; ++i) {
-    run_.memory.place.block = i;
+    run_.memory.site.block = i;
     const auto block = [&](const ShapeTensor& in_BSD) {
       return forward_block(blocks_[static_cast<size_t>(i)], in_BSD);
     };
@@ -286,7 +286,7 @@ ShapeTensor RehearsedModel::run_blocks(int64_t first, int64_t end, ShapeTensor x
       x_BSD = shards_ ? shards_->run(i, x_BSD, block) : block(x_BSD);
     }
   }
-  run_.memory.place.block = -1;
+  run_.memory.site.block = -1;
   return x_BSD;
 }
 
@@ -338,7 +338,7 @@ ShapeTensor RehearsedModel::loss(const ShapeTensor& logits_BSV,
   return tensors_ ? tensors_->loss(logits_BSV, targets_BS) : cross_entropy(logits_BSV, targets_BS);
 }
 
-void RehearsedModel::set_pass(const ShapePass* pass) {
+void RehearsedModel::set_pass(const ShapeLayout* pass) {
   pass_ = pass;
   of_pass_ = {};
 }
@@ -350,7 +350,7 @@ ShapeTensor cross_entropy(const ShapeTensor& logits_BSV, const ShapeTensor& targ
 
 ShapeTensor with_probabilities(const ShapeTensor& logits_BSV) {
   Run& run = *logits_BSV.run;
-  run.memory.place.operation = "entropy";
+  run.memory.site.operation = "entropy";
   const DType dtype = run.autocast ? DType::kFp32 : logits_BSV.dtype;
   ShapeTensor same_BSV = logits_BSV.detach();
   const ShapeTensor probabilities_BSV = empty(run, logits_BSV.sizes, dtype);

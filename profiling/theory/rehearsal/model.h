@@ -74,7 +74,7 @@ class RehearsedModel {
   const Parameter& head_weight() const { return lm_head_; }
 
   // The tokens of the next forwards; null: rows of the context's length.
-  void set_pass(const ShapePass* pass);
+  void set_pass(const ShapeLayout* pass);
   // Blocks that are alike in all they make need not be gone through one by one: see run_blocks().
   void shorten(bool shortened) { shortened_ = shortened; }
 
@@ -119,7 +119,7 @@ class RehearsedModel {
   Checkpoint checkpoint_;     // none where there are no gradients
   AttentionDevice attention_;
   RotaryTables rotary_;
-  const ShapePass* pass_ = nullptr;
+  const ShapeLayout* pass_ = nullptr;
   RotaryTables of_pass_;  // of its tokens
   bool shortened_ = false;
   Parameter token_embeddings_{"token_embeddings.weight"};

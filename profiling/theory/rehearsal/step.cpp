@@ -121,12 +121,12 @@ void RehearsedStep::release_gradients() {
   for (size_t i = 0; i < released_.size(); ++i) {
     Parameter* parameter = model_.parameters()[i];
     parameter->when_accumulated = [this, i, parameter] {
-      const Place place = run_.memory.place;
+      const AllocationSite site = run_.memory.site;
       begin("optimizer", kOptimizerTemporaries);
-      run_.memory.place.block = place.block;
+      run_.memory.site.block = site.block;
       released_[i]->step();
       parameter->gradient = {};
-      run_.memory.place = place;
+      run_.memory.site = site;
       run_.memory.group = kTemporaries;
     };
   }
@@ -169,7 +169,7 @@ int64_t RehearsedStep::pinned_host_bytes() const {
 }
 
 void RehearsedStep::begin(const char* phase, const char* group) {
-  run_.memory.place = {.phase = phase};
+  run_.memory.site = {.phase = phase};
   run_.memory.group = group;
 }
 
@@ -266,7 +266,7 @@ void RehearsedStep::finish_gradients() {
   // As train/offload/states/offloaded_optimizer.cpp settles what it multiplies by.
   const bool asks_all = spec_.max_grad_norm > 0 || spec_.precision == Precision::kFp16;
   if (offloads_optimizer(spec_) && asks_all) {
-    run_.memory.place = {.phase = "optimizer"};
+    run_.memory.site = {.phase = "optimizer"};
     count_number(run_, spec_, "squared norm", DType::kFp64);
   }
   if (offloads_optimizer(spec_) && model_.shards() != nullptr) {
@@ -282,7 +282,7 @@ RehearsedStep::Batch RehearsedStep::part_of(const Batch& whole) const {
 }
 
 void RehearsedStep::update() {
-  run_.memory.place = {.phase = "optimizer"};
+  run_.memory.site = {.phase = "optimizer"};
   if (spec_.precision == Precision::kFp16) {
     count_number(run_, spec_, "not finite", DType::kInt32);
     count_copies(run_, spec_);
@@ -298,7 +298,7 @@ void RehearsedStep::update() {
 void RehearsedStep::clip() {
   begin("clipping", kTemporaries);
   count_number(run_, spec_, "squared norm", DType::kFp32);
-  run_.memory.place.operation = "_foreach_norm";
+  run_.memory.site.operation = "_foreach_norm";
   const TensorShapes* const tensors = model_.tensors();
   std::vector<const Parameter*> counted;
   for (const Parameter* parameter : model_.updated()) {
@@ -316,9 +316,9 @@ void RehearsedStep::clip() {
     const ShapeTensor of_chunks = empty(run_, {count * chunks}, DType::kFp32);
     for (int64_t i = 0; i < count; ++i) norms.push_back(empty(run_, {}, dtype));
   }
-  run_.memory.place.operation = "stack";
+  run_.memory.site.operation = "stack";
   const ShapeTensor all = empty(run_, {count}, dtype);
-  run_.memory.place.operation = "linalg_vector_norm";
+  run_.memory.site.operation = "linalg_vector_norm";
   const ShapeTensor norm = empty(run_, {}, dtype);
 }
 

@@ -23,7 +23,7 @@ using ShapeOfHidden = std::function<ShapeTensor(RehearsedModel& model, const Sha
 struct ShapeLossPart {
   ShapeTensor tokens_1T;
   ShapeOfHidden loss;
-  std::shared_ptr<const ShapePass> pass;
+  std::shared_ptr<const ShapeLayout> pass;
 };
 
 // Of passes of as many tokens, one after another, the fourth finds what the third one left: whether
@@ -39,7 +39,8 @@ class RehearsedStep {
 
   // As those of Step.
   void run(const std::vector<ShapeLossPart>& parts);
-  ShapeTensor infer(const ShapeTensor& tokens_1T, const ShapeOfHidden& use, const ShapePass& pass);
+  ShapeTensor infer(const ShapeTensor& tokens_1T, const ShapeOfHidden& use,
+                    const ShapeLayout& pass);
   ShapeTensor generate(const ShapePrompts& prompts, const ShapeGeneration& settings);
   void free_gradients();
   // Storages that may leave the card between phases: weights; master copies and optimizer states.

@@ -15,11 +15,11 @@ class Owning {
   Owning(Memory& memory, const char* owner)
       : memory_(memory),
         owner_(std::exchange(memory.owner, owner)),
-        place_(memory.place),
+        site_(memory.site),
         group_(memory.group) {}
   ~Owning() {
     memory_.owner = owner_;
-    memory_.place = place_;
+    memory_.site = site_;
     memory_.group = group_;
   }
   Owning(const Owning&) = delete;
@@ -28,14 +28,14 @@ class Owning {
  private:
   Memory& memory_;
   const char* owner_;
-  Place place_;
+  AllocationSite site_;
   const char* group_;
 };
 
 // As PassScope.
 class ShapePassScope {
  public:
-  ShapePassScope(RehearsedModel& model, const ShapePass& pass) : model_(model) {
+  ShapePassScope(RehearsedModel& model, const ShapeLayout& pass) : model_(model) {
     model_.set_pass(&pass);
   }
   ~ShapePassScope() { model_.set_pass(nullptr); }
@@ -116,7 +116,7 @@ ShapeTensor RehearsedStep::run_part(const ShapeLossPart& part) {
 }
 
 ShapeTensor RehearsedStep::infer(const ShapeTensor& tokens_1T, const ShapeOfHidden& use,
-                                 const ShapePass& pass) {
+                                 const ShapeLayout& pass) {
   const Owning owning(run_.memory, owner_);
   model_.begin_step();
   const ShapePassScope tokens(model_, pass);

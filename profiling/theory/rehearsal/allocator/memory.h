@@ -12,18 +12,18 @@
 
 namespace headroom {
 
-// Where in the run: everything that is made carries it. Texts are literals.
-struct Place {
+// The part of the run that makes an allocation. Texts are literals.
+struct AllocationSite {
   const char* phase = "";      // "backward"
   int64_t block = -1;          // -1: outside of any
   const char* operation = "";  // "ExpBackward0"
 };
 
-// One storage, from when it is made to when it is let go.
-struct Made {
+// One storage, from its first to its last instant.
+struct Allocation {
   const char* group = "";  // of rows.h, or one of peak.h
   const char* owner = "";  // whose it is, where several models share the card: "actor"
-  Place place;
+  AllocationSite site;
   int64_t bytes = 0;  // as requested
   int64_t born = 0;   // of Memory::now()
   int64_t died = INT64_MAX;
@@ -57,7 +57,7 @@ class Storage {
 
 class Memory {
  public:
-  Place place;                  // of what is made from now on
+  AllocationSite site;          // of what is made from now on
   const char* group = kTables;  // likewise
   const char* owner = "";       // likewise
 
@@ -70,11 +70,13 @@ class Memory {
   void begin_peak();  // from now on
   int64_t peak() const { return peak_; }
   std::string peak_in_words() const;  // "actor: backward, block 3: ExpBackward0"
-  std::vector<Made> alive_at_peak() const { return alive_at(peak_now_); }
+  std::vector<Allocation> alive_at_peak() const { return alive_at(peak_now_); }
   int64_t reserved_peak() const { return reserved_peak_; }
   // The same of bytes as requested, whose fullest instant may be another.
   int64_t requested_peak() const { return requested_peak_; }
-  std::vector<Made> alive_when_most_requested() const { return alive_at(requested_peak_now_); }
+  std::vector<Allocation> alive_when_most_requested() const {
+    return alive_at(requested_peak_now_);
+  }
 
   // A step begins.
   void begin_step();
@@ -90,7 +92,7 @@ class Memory {
   // A request, or that what a request made is let go.
   struct Event {
     int64_t bytes = 0;  // 0: let go
-    int64_t made = 0;   // index in made_
+    int64_t made = 0;   // index in allocations_
     bool operator==(const Event&) const = default;
   };
   struct Step {
@@ -99,21 +101,21 @@ class Memory {
     int64_t first_now = 0;
   };
 
-  int64_t make(int64_t bytes);  // index in made_
+  int64_t make(int64_t bytes);  // index in allocations_
   void let_go(int64_t index);
-  void note_peak(int64_t now, const Place& where);
-  std::vector<Made> alive_at(int64_t now) const;
+  void note_peak(int64_t now, const AllocationSite& where);
+  std::vector<Allocation> alive_at(int64_t now) const;
   Event relative(const Step& step, size_t event) const;
 
   std::unique_ptr<AllocatorRules> allocator_;
-  std::vector<Made> made_;
+  std::vector<Allocation> allocations_;
   std::vector<AllocatorRules::BlockId> blocks_;  // of each of them, in the last step
   std::vector<Event> events_;
   Step step_, step_before_;
   int64_t now_ = 0;  // storages made so far
   int64_t peak_ = 0;
   int64_t peak_now_ = 0;
-  Place peak_place_;
+  AllocationSite peak_site_;
   const char* peak_owner_ = "";
   int64_t reserved_peak_ = 0;
   int64_t requested_ = 0;  // of what is alive

@@ -48,7 +48,7 @@ std::vector<std::vector<RehearsedSpan>> RehearsedGenerator::chunks(const Round& 
   return passes;
 }
 
-ShapeTensor RehearsedGenerator::forward(const ShapeTensor& tokens_1T, const ShapePass& pass) {
+ShapeTensor RehearsedGenerator::forward(const ShapeTensor& tokens_1T, const ShapeLayout& pass) {
   model_.set_pass(&pass);
   ShapeTensor logits = squeeze(model_.forward(tokens_1T), 0);
   model_.set_pass(nullptr);
@@ -65,7 +65,7 @@ ShapeTensor RehearsedGenerator::run_chunk(const Round& round,
   }
   const ShapeTensor tokens_1T = unsqueeze(integers(run_, tokens), 0);
   cache_->begin(spans);
-  ShapePass pass = make_shape_pass(run_, spans, cache_.get());
+  ShapeLayout pass = make_shape_layout(run_, spans, cache_.get());
   pass.outputs_N = integers(run_, ends);
   return forward(tokens_1T, pass);
 }
@@ -99,7 +99,7 @@ ShapeTensor RehearsedGenerator::decode_logits(const Round& round, int64_t positi
     spans.push_back({.length = 1, .first = position, .row = row});
   }
   cache_->begin(spans);
-  const ShapePass pass = make_shape_pass(run_, std::move(spans), cache_.get());
+  const ShapeLayout pass = make_shape_layout(run_, std::move(spans), cache_.get());
   return forward(unsqueeze(round.next_B, 0), pass);
 }
 

@@ -54,7 +54,7 @@ class RehearsedGenerator {
   void decode(Round& round);
   ShapeTensor run_chunk(const Round& round, const std::vector<RehearsedSpan>& spans);
   ShapeTensor decode_logits(const Round& round, int64_t position);
-  ShapeTensor forward(const ShapeTensor& tokens_1T, const ShapePass& pass);
+  ShapeTensor forward(const ShapeTensor& tokens_1T, const ShapeLayout& pass);
   std::vector<std::vector<RehearsedSpan>> chunks(const Round& round) const;
   ShapeTensor next(const ShapeTensor& logits_BV) const;
   void take(const Round& round) const;

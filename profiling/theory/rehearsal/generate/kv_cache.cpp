@@ -104,7 +104,7 @@ ShapeTensor one_of(const ShapeTensor& all, const Dims& sizes) {
 
 ShapeCache::ShapeCache(Run& run, const KvCacheShape& shape, Dims sizes) : run_(run), shape_(shape) {
   const char* const group = std::exchange(run.memory.group, kKvCacheRows);
-  run.memory.place.operation = "zeros";
+  run.memory.site.operation = "zeros";
   const int64_t all = 2 * shape.layers * sizes.product();
   if (has_scales(shape.type)) scales_ = one_of(empty(run, {all}, DType::kFp32), sizes);
   sizes.push_back(shape.head_dim);

@@ -21,7 +21,7 @@ struct RehearsedSpan {
   int64_t row = 0;
 };
 
-struct ShapePass {
+struct ShapeLayout {
   std::vector<RehearsedSpan> spans;
   ShapeTensor positions_T;
   ShapeTensor outputs_N;        // undefined: all
@@ -33,8 +33,9 @@ struct ShapePass {
 };
 
 // Whole sequences one behind the other.
-ShapePass packed_shape_pass(Run& run, const std::vector<int64_t>& lengths);
-ShapePass make_shape_pass(Run& run, std::vector<RehearsedSpan> spans, ShapeCache* cache = nullptr);
+ShapeLayout packed_shape_layout(Run& run, const std::vector<int64_t>& lengths);
+ShapeLayout make_shape_layout(Run& run, std::vector<RehearsedSpan> spans,
+                              ShapeCache* cache = nullptr);
 
 // As WholeAttention: of sequences from their first token on.
 using WholeShapeAttention = std::function<ShapeTensor(
@@ -47,7 +48,7 @@ struct PassAttention {
   WholeShapeAttention whole;
 };
 
-ShapeTensor attend_shape_pass(const ShapePass& pass, const PassAttention& attention,
+ShapeTensor attend_shape_pass(const ShapeLayout& pass, const PassAttention& attention,
                               const ShapeTensor& q_1HTK, const ShapeTensor& k_1GTK,
                               const ShapeTensor& v_1GTK);
 

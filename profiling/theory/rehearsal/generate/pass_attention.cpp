@@ -28,7 +28,7 @@ ShapeTensor eager_masked(const ShapeTensor& q_BGSK, const ShapeTensor& k_BGTK,
   return einsum("bgst,bgtk->bgsk", weights, v_BGTK);
 }
 
-ShapeTensor decode(const ShapePass& pass, const PassAttention& attention,
+ShapeTensor decode(const ShapeLayout& pass, const PassAttention& attention,
                    const ShapeTensor& q_1HTK) {
   const KeyValueShapes cached = pass.cache->read(0, q_1HTK.size(2), q_1HTK.dtype);
   const int64_t groups = cached.k_BGTK.size(1);
@@ -49,8 +49,8 @@ struct Batch {
   int64_t end = 0;
 };
 
-ShapeTensor attend_batch(const ShapePass& pass, const PassAttention& attention, const Batch& batch,
-                         const ShapeTensor& q_1HTK, const ShapeTensor& k_1GTK,
+ShapeTensor attend_batch(const ShapeLayout& pass, const PassAttention& attention,
+                         const Batch& batch, const ShapeTensor& q_1HTK, const ShapeTensor& k_1GTK,
                          const ShapeTensor& v_1GTK) {
   const RehearsedSpan& span = pass.spans[static_cast<size_t>(batch.begin)];
   const int64_t sequences = batch.end - batch.begin;
@@ -73,7 +73,7 @@ ShapeTensor attend_batch(const ShapePass& pass, const PassAttention& attention, 
 
 }  // namespace
 
-ShapeTensor attend_shape_pass(const ShapePass& pass, const PassAttention& attention,
+ShapeTensor attend_shape_pass(const ShapeLayout& pass, const PassAttention& attention,
                               const ShapeTensor& q_1HTK, const ShapeTensor& k_1GTK,
                               const ShapeTensor& v_1GTK) {
   if (pass.cache != nullptr) {

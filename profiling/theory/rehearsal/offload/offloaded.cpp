@@ -52,7 +52,7 @@ class OffloadedShapes::Form final : public ShapeForm {
   Form(OffloadedShapes& owner, const ShapeTensor& tensor)
       : owner_(owner),
         type_(tensor.dtype),
-        unit_(owner.units_.of_a_save(owner.run_.memory.place.block)) {
+        unit_(owner.units_.of_a_save(owner.run_.memory.site.block)) {
     std::vector<ShapeTensor> vectors;
     if (owner.activations_.encoded()) {
       QuantizedShape quantized = rehearse_quantize(tensor, owner.activations_);
@@ -97,11 +97,11 @@ void OffloadedShapes::begin_forward(bool backward_follows) {
 
 bool OffloadedShapes::is_last() const {
   return backward_follows_ && std::find(last_blocks_.begin(), last_blocks_.end(),
-                                        run_.memory.place.block) != last_blocks_.end();
+                                        run_.memory.site.block) != last_blocks_.end();
 }
 
 bool OffloadedShapes::takes(const ShapeTensor& tensor) const {
-  if (run_.memory.place.block == SavedUnits::kNoBlock || is_last()) return false;
+  if (run_.memory.site.block == SavedUnits::kNoBlock || is_last()) return false;
   if (activations_.encoded() && !is_coded(tensor)) return false;
   return WholeShapes::takes(tensor);
 }

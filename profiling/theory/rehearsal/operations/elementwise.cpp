@@ -24,12 +24,12 @@ Dims broadcast(const Dims& a, const Dims& b) {
 
 // TensorIterator's output: laid out as its operands are.
 ShapeTensor result(const char* name, const ShapeTensor& a, DType dtype) {
-  a.run->memory.place.operation = name;
+  a.run->memory.site.operation = name;
   return empty_like(a, dtype);
 }
 
 ShapeTensor result(const char* name, const ShapeTensor& a, const ShapeTensor& b, DType dtype) {
-  a.run->memory.place.operation = name;
+  a.run->memory.site.operation = name;
   const Dims sizes = broadcast(a.sizes, b.sizes);
   for (const ShapeTensor* each : {&a, &b}) {
     if (each->sizes == sizes && each->is_dense()) return empty_like(*each, dtype);
@@ -40,7 +40,7 @@ ShapeTensor result(const char* name, const ShapeTensor& a, const ShapeTensor& b,
 // In backward the operation on top is the node's: the engine has said it.
 ShapeTensor unary(const ShapeTensor& a) { return empty_like(a, a.dtype); }
 ShapeTensor binary(const ShapeTensor& a, const ShapeTensor& b) {
-  return result(a.run->memory.place.operation, a, b, promoted(a, b));
+  return result(a.run->memory.site.operation, a, b, promoted(a, b));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace headroom {
 namespace {
 
 ShapeTensor like(const char* name, const ShapeTensor& a, DType dtype) {
-  a.run->memory.place.operation = name;
+  a.run->memory.site.operation = name;
   return empty_like(a, dtype);
 }
 
@@ -53,7 +53,7 @@ ShapeTensor comparison(const ShapeTensor& a) { return like("eq", a, DType::kBool
 ShapeTensor masked_fill(const ShapeTensor& a, const ShapeTensor& mask) {
   const bool recorded = is_recorded({&a});
   const Saved saved = save_if(recorded, mask);
-  a.run->memory.place.operation = "masked_fill";
+  a.run->memory.site.operation = "masked_fill";
   ShapeTensor filled = empty(*a.run, a.sizes, a.dtype);  // clone()
   if (recorded) {
     attach("MaskedFillBackward0", filled, {&a}, [saved](ShapeTensor& grad) {
@@ -94,7 +94,7 @@ ShapeTensor softmax_last(const ShapeTensor& given) {
 }
 
 ShapeTensor logsumexp_last(const ShapeTensor& a) {
-  a.run->memory.place.operation = "logsumexp";
+  a.run->memory.site.operation = "logsumexp";
   const ShapeTensor largest_C1 = amax_last(a);
   {
     const ShapeTensor magnitudes = more(largest_C1, a.dtype);
@@ -106,7 +106,7 @@ ShapeTensor logsumexp_last(const ShapeTensor& a) {
 
 ShapeTensor cat(const std::vector<ShapeTensor>& parts, int64_t dim) {
   Run& run = *parts.front().run;
-  run.memory.place.operation = "cat";
+  run.memory.site.operation = "cat";
   Dims sizes = parts.front().sizes;
   sizes[dim] = 0;
   for (const ShapeTensor& part : parts) sizes[dim] += part.size(dim);

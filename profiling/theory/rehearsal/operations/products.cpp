@@ -109,7 +109,7 @@ ShapeTensor bmm(const ShapeTensor& a, const ShapeTensor& b) {
   const bool recorded = is_recorded({&a, &b});
   const Saved saved_b = save_if(recorded && a.requires_grad(), b);
   const Saved saved_a = save_if(recorded && b.requires_grad(), a);
-  a.run->memory.place.operation = "bmm";
+  a.run->memory.site.operation = "bmm";
   ShapeTensor c = product(a, b);
   if (recorded) {
     attach("BmmBackward0", c, {&a, &b}, [saved_a, saved_b](ShapeTensor& grad) {

@@ -36,7 +36,7 @@ int64_t sorting_bytes(int64_t pairs, int64_t largest_key) {
 }  // namespace
 
 ShapeTensor sum_last(const ShapeTensor& a) {
-  a.run->memory.place.operation = "sum";
+  a.run->memory.site.operation = "sum";
   // Autocast's rule for sum: in FP32, without a copy of its input.
   ShapeTensor sum = empty(*a.run, last_is_one(a.sizes), a.run->autocast ? DType::kFp32 : a.dtype);
   reduce_inner(a, sum.elements());
@@ -48,7 +48,7 @@ ShapeTensor sum_last(const ShapeTensor& a) {
 }
 
 ShapeTensor mean_last(const ShapeTensor& a) {
-  a.run->memory.place.operation = "mean";
+  a.run->memory.site.operation = "mean";
   ShapeTensor mean = empty(*a.run, last_is_one(a.sizes), a.dtype);
   reduce_inner(a, mean.elements());
   if (is_recorded({&a})) {
@@ -61,7 +61,7 @@ ShapeTensor mean_last(const ShapeTensor& a) {
 }
 
 ShapeTensor mean(const ShapeTensor& a) {
-  a.run->memory.place.operation = "mean";
+  a.run->memory.site.operation = "mean";
   ShapeTensor mean = empty(*a.run, {}, a.dtype);
   reduce_inner(a, 1);
   if (is_recorded({&a})) {
@@ -73,7 +73,7 @@ ShapeTensor mean(const ShapeTensor& a) {
 }
 
 ShapeTensor sum(const ShapeTensor& a) {
-  a.run->memory.place.operation = "sum";
+  a.run->memory.site.operation = "sum";
   ShapeTensor sum = empty(*a.run, {}, a.dtype == DType::kBool ? DType::kInt64 : a.dtype);
   reduce_inner(a, 1);
   if (is_recorded({&a})) {
@@ -84,14 +84,14 @@ ShapeTensor sum(const ShapeTensor& a) {
 }
 
 ShapeTensor amax_last(const ShapeTensor& a) {
-  a.run->memory.place.operation = "amax";
+  a.run->memory.site.operation = "amax";
   ShapeTensor largest = empty(*a.run, last_is_one(a.sizes), a.dtype);
   reduce_inner(a, largest.elements());
   return largest;
 }
 
 ShapeTensor argmax_last(const ShapeTensor& a) {
-  a.run->memory.place.operation = "argmax";
+  a.run->memory.site.operation = "argmax";
   Dims sizes = a.sizes;
   sizes.erase(a.dim() - 1);
   ShapeTensor places = empty(*a.run, sizes, DType::kInt64);
@@ -101,7 +101,7 @@ ShapeTensor argmax_last(const ShapeTensor& a) {
 }
 
 std::pair<ShapeTensor, ShapeTensor> max_last(const ShapeTensor& a) {
-  a.run->memory.place.operation = "max";
+  a.run->memory.site.operation = "max";
   ShapeTensor values = empty(*a.run, last_is_one(a.sizes), a.dtype);
   ShapeTensor indices = empty(*a.run, last_is_one(a.sizes), DType::kInt64);
   constexpr int64_t kValueAndPlace = 16;  // bytes
@@ -135,7 +135,7 @@ ShapeTensor gather_last(const ShapeTensor& a, const ShapeTensor& index) {
   const bool recorded = is_recorded({&a});
   const Saved saved_index = save_if(recorded, index);
   const Saved saved_a = save_if(recorded, a);
-  a.run->memory.place.operation = "gather";
+  a.run->memory.site.operation = "gather";
   ShapeTensor gathered = empty(*a.run, index.sizes, a.dtype);
   if (recorded) {
     attach("GatherBackward0", gathered, {&a}, [saved_a, saved_index](ShapeTensor& grad) {
@@ -151,7 +151,7 @@ ShapeTensor gather_last(const ShapeTensor& a, const ShapeTensor& index) {
 ShapeTensor index_select(const ShapeTensor& a, int64_t dim, const ShapeTensor& ids) {
   const bool recorded = is_recorded({&a});
   const Saved saved = save_if(recorded, ids);
-  a.run->memory.place.operation = "index_select";
+  a.run->memory.site.operation = "index_select";
   Dims sizes = a.sizes;
   sizes[dim] = ids.elements();
   ShapeTensor chosen = empty(*a.run, sizes, a.dtype);
@@ -168,7 +168,7 @@ ShapeTensor index_select(const ShapeTensor& a, int64_t dim, const ShapeTensor& i
 ShapeTensor index(const ShapeTensor& table, const ShapeTensor& ids) {
   const bool recorded = is_recorded({&table});
   const Saved saved = save_if(recorded, ids);
-  table.run->memory.place.operation = "index";
+  table.run->memory.site.operation = "index";
   Dims sizes = ids.sizes;
   sizes.push_back(table.size(1));
   ShapeTensor rows = empty(*table.run, sizes, table.dtype);

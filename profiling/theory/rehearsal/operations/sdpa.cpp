@@ -107,7 +107,7 @@ Tensors efficient_backward(ShapeTensor& grad, const ShapeTensor& q, const ShapeT
 ShapeTensor efficient_attention(const ShapeTensor& q, const ShapeTensor& k, const ShapeTensor& v) {
   Run& run = *q.run;
   const Inputs inputs(q, k, v);
-  run.memory.place.operation = "_scaled_dot_product_efficient_attention";
+  run.memory.site.operation = "_scaled_dot_product_efficient_attention";
   ShapeTensor out = tokens_first(run, q.sizes, q.dtype);
   ShapeTensor logsumexp;  // of whole tiles of 32 queries
   if (inputs.recorded) {
@@ -142,7 +142,7 @@ ShapeTensor cudnn_attention(const ShapeTensor& q, const ShapeTensor& k, const Sh
                             Mask mask) {
   Run& run = *q.run;
   const Inputs inputs(q, k, v);
-  run.memory.place.operation = "_scaled_dot_product_cudnn_attention";
+  run.memory.site.operation = "_scaled_dot_product_cudnn_attention";
   const ShapeTensor seed = empty(run, {}, DType::kInt64);
   const ShapeTensor offset = empty(run, {}, DType::kInt64);
   ShapeTensor out = empty_like(q, q.dtype);
@@ -200,7 +200,7 @@ ShapeTensor flash_attention(const AttentionDevice& device, const ShapeTensor& q,
   const Problem p(q, k);
   Run& run = *q.run;
   const Inputs inputs(q, k, v);
-  run.memory.place.operation = "_scaled_dot_product_flash_attention";
+  run.memory.site.operation = "_scaled_dot_product_flash_attention";
   ShapeTensor out = empty_like(q, q.dtype);
   std::vector<ShapeTensor> others = {empty(run, {p.B, p.H, p.S}, DType::kFp32)};
   {

@@ -20,7 +20,7 @@ ShapeTensor matmul(const ShapeTensor& a, const ShapeTensor& b) {
 // Softmax whose rows may be masked as a whole: where they are is looked for.
 ShapeTensor safe_softmax(const ShapeTensor& scores) {
   Run& run = *scores.run;
-  run.memory.place.operation = "_safe_softmax";
+  run.memory.site.operation = "_safe_softmax";
   ShapeTensor weights = empty(run, scores.sizes, scores.dtype);
   {
     const ShapeTensor masked = empty(run, scores.sizes, DType::kBool);
@@ -42,11 +42,11 @@ ShapeTensor safe_softmax(const ShapeTensor& scores) {
 }
 
 ShapeTensor causal_mask(Run& run, int64_t queries, int64_t keys, DType dtype) {
-  run.memory.place.operation = "tril";
+  run.memory.site.operation = "tril";
   ShapeTensor ones = empty(run, {queries, keys}, DType::kBool);
   const ShapeTensor lower = empty(run, {queries, keys}, DType::kBool);
   ones = {};
-  run.memory.place.operation = "where";
+  run.memory.site.operation = "where";
   const ShapeTensor zero = empty(run, {}, dtype);
   const ShapeTensor minus_infinity = empty(run, {}, dtype);
   return empty(run, {queries, keys}, dtype);

@@ -151,7 +151,7 @@ ShapeTensor expand(const ShapeTensor& a, const Dims& sizes) {
 }
 
 ShapeTensor clone(const ShapeTensor& a) {
-  if (!a.run->is_in_node()) a.run->memory.place.operation = "clone";
+  if (!a.run->is_in_node()) a.run->memory.site.operation = "clone";
   ShapeTensor copy = empty(*a.run, a.sizes, a.dtype);
   if (is_recorded({&a})) {
     attach("CloneBackward0", copy, {&a}, [](ShapeTensor& grad) { return Tensors{grad}; });
@@ -163,7 +163,7 @@ ShapeTensor contiguous(const ShapeTensor& a) { return a.is_contiguous() ? a : cl
 
 ShapeTensor cat_last(const ShapeTensor& first, const ShapeTensor& second) {
   Run& run = *first.run;
-  run.memory.place.operation = "cat";
+  run.memory.site.operation = "cat";
   Dims sizes = first.sizes;
   sizes[sizes.size() - 1] += second.size(-1);
   ShapeTensor joined = empty(run, sizes, first.dtype);

@@ -26,7 +26,7 @@ class RehearsedAdam8bit : public RehearsedOptimizer {
 
   // Of a chunk.
   ShapeTensor flat(const char* operation, int64_t elements, DType dtype = DType::kFp32) {
-    run_.memory.place.operation = operation;
+    run_.memory.site.operation = operation;
     return empty(run_, {elements}, dtype);
   }
 

@@ -29,7 +29,7 @@ class RehearsedAdamMini : public RehearsedOptimizer {
       }
     }
     for (size_t i = 0; i < parameters_.size(); ++i) {
-      run_.memory.place.operation = "linalg_vector_norm";
+      run_.memory.site.operation = "linalg_vector_norm";
       const ShapeTensor& gradient = parameters_[i]->gradient;
       const ShapeTensor norm = empty(run_, {blocks_[i], 1}, gradient.dtype);
       meet_in_memory(run_, {.outputs = blocks_[i], .inputs = gradient.elements() / blocks_[i]});

@@ -35,14 +35,14 @@ void RehearsedAdamw::update() {
     }
   }
   if (impl_ == OptimizerImpl::kFused) return;
-  run_.memory.place.operation = "_foreach_sqrt";
+  run_.memory.site.operation = "_foreach_sqrt";
   std::vector<ShapeTensor> denominators;
   for (const ShapeTensor& v : v_) denominators.push_back(empty_like(v, v.dtype));
 }
 
 // Zeros that die where there is a moment.
 ShapeTensor RehearsedAdamw::previous(const ShapeTensor& moment, const ShapeTensor& gradient) {
-  run_.memory.place.operation = "zeros_like";
+  run_.memory.site.operation = "zeros_like";
   const ShapeTensor zeros = empty_like(gradient.detach(), gradient.dtype);
   return moment.defined() ? moment : zeros;
 }

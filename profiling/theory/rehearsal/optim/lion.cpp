@@ -19,7 +19,7 @@ class RehearsedLion : public RehearsedOptimizer {
       for (const Parameter* parameter : parameters_) m_.push_back(zeros_like(parameter->value));
     }
     const bool at_once = impl_ == OptimizerImpl::kForeach;
-    run_.memory.place.operation = at_once ? "_foreach_lerp" : "lerp";
+    run_.memory.site.operation = at_once ? "_foreach_lerp" : "lerp";
     std::vector<ShapeTensor> directions;
     for (const ShapeTensor& m : m_) {
       if (!at_once) directions.clear();

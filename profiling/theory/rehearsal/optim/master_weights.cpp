@@ -9,7 +9,7 @@ class RehearsedMasterWeights : public RehearsedOptimizer {
  public:
   RehearsedMasterWeights(const RunSpec& spec, std::vector<Parameter*> parameters)
       : RehearsedOptimizer(std::move(parameters)) {
-    run_.memory.place = {.phase = "build"};
+    run_.memory.site = {.phase = "build"};
     run_.memory.group = kMasterWeights;
     masters_.resize(parameters_.size());
     for (size_t i = 0; i < masters_.size(); ++i) {

@@ -14,7 +14,7 @@ void RehearsedOptimizer::step() {
 
 ShapeTensor RehearsedOptimizer::zeros(const Dims& sizes, DType dtype) {
   const char* group = std::exchange(run_.memory.group, kOptimizerState);
-  run_.memory.place.operation = "zeros";
+  run_.memory.site.operation = "zeros";
   ShapeTensor made = empty(run_, sizes, dtype);
   run_.memory.group = group;
   return made;
@@ -22,14 +22,14 @@ ShapeTensor RehearsedOptimizer::zeros(const Dims& sizes, DType dtype) {
 
 ShapeTensor RehearsedOptimizer::zeros_like(const ShapeTensor& tensor) {
   const char* group = std::exchange(run_.memory.group, kOptimizerState);
-  run_.memory.place.operation = "zeros_like";
+  run_.memory.site.operation = "zeros_like";
   ShapeTensor made = empty_like(tensor.detach(), tensor.dtype);
   run_.memory.group = group;
   return made;
 }
 
 ShapeTensor RehearsedOptimizer::widened(const ShapeTensor& tensor) {
-  run_.memory.place.operation = "_to_copy";
+  run_.memory.site.operation = "_to_copy";
   return to(tensor.detach(), DType::kFp32);
 }
 

@@ -37,7 +37,7 @@ class RehearsedStochasticRounding : public RehearsedOptimizer {
 
 ShapeTensor round_stochastically(const ShapeTensor& fp32) {
   const auto make = [&](const char* operation, DType dtype) {
-    fp32.run->memory.place.operation = operation;
+    fp32.run->memory.site.operation = operation;
     return empty_like(fp32, dtype);
   };
   const ShapeTensor bits = make("randint", DType::kInt32);

@@ -8,8 +8,8 @@
 namespace headroom {
 
 GivenShapes::GivenShapes(const std::vector<Parameter*>& parameters, int64_t bucket_bytes,
-                         std::function<void(Parameter&)> taker)
-    : taker_(std::move(taker)) {
+                         std::function<void(Parameter&)> sink)
+    : sink_(std::move(sink)) {
   std::vector<int64_t> bytes;
   std::vector<int64_t> blocks;
   for (const Parameter* parameter : parameters) {
@@ -35,7 +35,7 @@ void GivenShapes::completed(Bucket& bucket) {
 }
 
 void GivenShapes::give(const Bucket& bucket) const {
-  for (Parameter* parameter : bucket.parameters) taker_(*parameter);
+  for (Parameter* parameter : bucket.parameters) sink_(*parameter);
 }
 
 void GivenShapes::end_backward() {

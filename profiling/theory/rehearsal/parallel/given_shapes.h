@@ -14,7 +14,7 @@ namespace headroom {
 class GivenShapes {
  public:
   GivenShapes(const std::vector<Parameter*>& parameters, int64_t bucket_bytes,
-              std::function<void(Parameter&)> taker);
+              std::function<void(Parameter&)> sink);
   // Parameters know it.
   GivenShapes(const GivenShapes&) = delete;
   GivenShapes& operator=(const GivenShapes&) = delete;
@@ -30,7 +30,7 @@ class GivenShapes {
   void completed(Bucket& bucket);
   void give(const Bucket& bucket) const;
 
-  std::function<void(Parameter&)> taker_;
+  std::function<void(Parameter&)> sink_;
   std::vector<Bucket> buckets_;
   const Bucket* adding_up_ = nullptr;
 };

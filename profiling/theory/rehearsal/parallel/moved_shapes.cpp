@@ -25,7 +25,7 @@ void count_moved(Run& run, const MovedCall& call, const std::string& tensor,
   MovedRow row{.axis = call.axis,
                .between_copies = call.between_copies,
                .kind = call.kind,
-               .phase = run.memory.place.phase,
+               .phase = run.memory.site.phase,
                .tensor = tensor,
                .derivation = each,
                .bytes_each = sizes.product() * element_size(dtype)};

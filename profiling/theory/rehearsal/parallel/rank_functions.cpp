@@ -45,7 +45,7 @@ ShapeTensor summed_by_tokens(const ShapeTensor& x_BSD, int64_t ranks) {
 template <typename Forward, typename Backward>
 ShapeTensor apply(const char* name, const ShapeTensor& x, Forward forward, Backward backward) {
   Run& run = *x.run;
-  run.memory.place.operation = name;
+  run.memory.site.operation = name;
   ShapeTensor made;
   {
     const GradMode no_grad(run, false);

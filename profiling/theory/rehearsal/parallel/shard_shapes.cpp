@@ -86,9 +86,9 @@ ShapeTensor ShardShapes::run(int64_t index, const ShapeTensor& x_BSD,
   return y_BSD;
 }
 
-void ShardShapes::send_to(const std::function<void(Parameter&)>& taker) {
+void ShardShapes::send_to(const std::function<void(Parameter&)>& sink) {
   gives_ = true;
-  for (const auto& unit : units_) unit->send_to(taker);
+  for (const auto& unit : units_) unit->send_to(sink);
 }
 
 void ShardShapes::begin_step() {

@@ -30,7 +30,7 @@ class ShardShapes final : public BlockPrefetcher {
   ShapeTensor run(int64_t index, const ShapeTensor& x_BSD,
                   const std::function<ShapeTensor(const ShapeTensor&)>& block);
 
-  void send_to(const std::function<void(Parameter&)>& taker);
+  void send_to(const std::function<void(Parameter&)>& sink);
   void begin_step();
   void begin_forward();
   void begin_backward(bool last);

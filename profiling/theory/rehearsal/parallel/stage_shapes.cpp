@@ -13,7 +13,7 @@ namespace {
 
 ShapeTensor received(Run& run, const char* phase, const char* group, const Dims& sizes,
                      DType dtype) {
-  run.memory.place = {.phase = phase, .operation = "receive"};
+  run.memory.site = {.phase = phase, .operation = "receive"};
   run.memory.group = group;
   return empty(run, sizes, dtype);
 }

@@ -11,7 +11,7 @@ namespace {
 
 // Of no graph.
 ShapeTensor made_like(const char* operation, const ShapeTensor& like, DType dtype) {
-  like.run->memory.place.operation = operation;
+  like.run->memory.site.operation = operation;
   return empty(*like.run, like.sizes, dtype);
 }
 

@@ -96,9 +96,9 @@ void UnitShapes::begin_sum() {
 void UnitShapes::settle() {
   if (!std::exchange(adding_up_, false)) return;
   if (zero_ > 1) gradients_ = {};
-  if (taker_) {
+  if (sink_) {
     set_gradients(std::exchange(summing_, ShapeTensor()));
-    for (Parameter& piece : pieces_) taker_(piece);
+    for (Parameter& piece : pieces_) sink_(piece);
     return;
   }
   if (!sum_.defined()) sum_ = summing_;
@@ -115,7 +115,7 @@ void UnitShapes::give_gradients() {
     count_moved(run_, {MeshAxis::kData, Collective::kAllReduce, /*between_copies=*/true},
                 std::string("gradients of a part: ") + name_, "P", {layout_.part_numel()}, dtype_);
   }
-  if (!taker_) set_gradients(sum_);
+  if (!sink_) set_gradients(sum_);
 }
 
 void UnitShapes::gather_updates() {

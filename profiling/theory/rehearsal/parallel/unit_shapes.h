@@ -28,7 +28,7 @@ class UnitShapes {
   std::vector<Parameter*> pieces();
 
   // As FsdpUnit's.
-  void send_to(std::function<void(Parameter&)> taker) { taker_ = std::move(taker); }
+  void send_to(std::function<void(Parameter&)> sink) { sink_ = std::move(sink); }
   void fetch();
   void drop();
   void begin_backward(bool sends) { sends_ = sends; }
@@ -58,7 +58,7 @@ class UnitShapes {
   ShapeTensor gradients_, sum_, summing_;
   bool adding_up_ = false;
   bool sends_ = false;
-  std::function<void(Parameter&)> taker_;
+  std::function<void(Parameter&)> sink_;
   size_t missing_ = 0;
 };
 

@@ -9,16 +9,16 @@
 namespace headroom {
 namespace {
 
-std::shared_ptr<const ShapePass> asking(const ShapePass& pass, ShapeTensor outputs_N) {
-  ShapePass asks = pass;
+std::shared_ptr<const ShapeLayout> asking(const ShapeLayout& pass, ShapeTensor outputs_N) {
+  ShapeLayout asks = pass;
   asks.outputs_N = std::move(outputs_N);
-  return std::make_shared<const ShapePass>(std::move(asks));
+  return std::make_shared<const ShapeLayout>(std::move(asks));
 }
 
 }  // namespace
 
 ShapeTensor ShapeExperience::zeros_BR() const {
-  mask_BR.run->memory.place.operation = "zeros";
+  mask_BR.run->memory.site.operation = "zeros";
   return empty(*mask_BR.run, mask_BR.sizes, DType::kFp32);
 }
 
@@ -39,11 +39,11 @@ ShapeRows rows_of(const ShapeExperience& experience, int64_t sequences) {
   Run& run = *experience.mask_BR.run;
   const int64_t length = experience.prompt + experience.response;
   const int64_t responses = sequences * experience.response;
-  run.memory.place.operation = "cat";
+  run.memory.site.operation = "cat";
   const ShapeTensor tokens_S = integers(run, sequences * length);
-  run.memory.place.operation = "rows_of";
-  const ShapePass pass =
-      packed_shape_pass(run, std::vector<int64_t>(static_cast<size_t>(sequences), length));
+  run.memory.site.operation = "rows_of";
+  const ShapeLayout pass =
+      packed_shape_layout(run, std::vector<int64_t>(static_cast<size_t>(sequences), length));
   ShapeRows rows;
   rows.pass = asking(pass, integers(run, responses));
   rows.ends = asking(pass, integers(run, sequences));

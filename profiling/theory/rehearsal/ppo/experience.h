@@ -30,7 +30,7 @@ ShapeExperience make_shape_experience(ShapeTensor tokens_BS, int64_t response);
 // As PassRows.
 struct ShapeRows {
   ShapeTensor tokens_1S;
-  std::shared_ptr<const ShapePass> pass, ends;
+  std::shared_ptr<const ShapeLayout> pass, ends;
   ShapeTensor cells_T, targets_T, owners_T, sequences_B;
 };
 ShapeRows rows_of(const ShapeExperience& experience, int64_t sequences);

@@ -66,14 +66,14 @@ RehearsedIteration::RehearsedIteration(Run& run, const RunSpec& shared, const Pp
 }
 
 void RehearsedIteration::go(const OnPhase& on_phase) {
-  run_.memory.place = {.phase = "prompts"};
+  run_.memory.site = {.phase = "prompts"};
   run_.memory.group = kInputs;
   const int64_t tokens = prompt_tokens(shared_);
   const ShapePrompts prompts = {empty(run_, {spec_.prompts, tokens}, DType::kInt64)};
   ShapeExperience experience;
   const auto in_phase = [&](const char* phase, const auto& goes) {
     before(phase);
-    run_.memory.place = {.phase = phase};
+    run_.memory.site = {.phase = phase};
     run_.memory.group = kExperience;
     on_phase(phase, true);
     goes();
@@ -95,7 +95,7 @@ void RehearsedIteration::go(const OnPhase& on_phase) {
 
 // As change_phase() of bench/cell/ppo/ppo_bench.cpp.
 void RehearsedIteration::before(const char* phase) {
-  run_.memory.place = {.phase = "change of phase"};
+  run_.memory.site = {.phase = "change of phase"};
   const auto empty = [this] {
     if (empties_cache_) run_.memory.release_cached();
   };

@@ -24,7 +24,7 @@ struct Inputs {
     return made;
   }
   ShapeTensor logits(int64_t count) const {
-    run().memory.place.operation = "mm";
+    run().memory.site.operation = "mm";
     return to(product({count, weight_VD.size(0)}, hidden_TD.dtype), DType::kFp32);
   }
   void for_each_chunk(const std::function<void(int64_t count)>& of_chunk) const {
@@ -112,7 +112,7 @@ ShapeLogProbs token_log_probs(const ShapeTensor& given_TD, const ShapeTensor& we
     const GradMode no_grad(run, false);
     const std::optional<DType> autocast = std::exchange(run.autocast, std::nullopt);
     const Inputs inputs = {hidden_TD, to(weight_VD, hidden_TD.dtype), spec.chunk_tokens};
-    run.memory.place.operation = "log_probs";
+    run.memory.site.operation = "log_probs";
     const Dims tokens = {inputs.tokens()};
     made.log_probs_T = empty(run, tokens, DType::kFp32);
     log_sums_T = empty(run, tokens, DType::kFp32);

@@ -15,13 +15,12 @@ namespace {
 // Allocations in its lifetime repeat earlier ones; then the node that asked continues.
 class InRecomputation {
  public:
-  explicit InRecomputation(Run& run)
-      : run_(run), place_(run.memory.place), group_(run.memory.group) {
-    run.memory.place.phase = "recompute";
+  explicit InRecomputation(Run& run) : run_(run), site_(run.memory.site), group_(run.memory.group) {
+    run.memory.site.phase = "recompute";
     run.memory.group = kRecomputed;
   }
   ~InRecomputation() {
-    run_.memory.place = place_;
+    run_.memory.site = site_;
     run_.memory.group = group_;
   }
   InRecomputation(const InRecomputation&) = delete;
@@ -29,7 +28,7 @@ class InRecomputation {
 
  private:
   Run& run_;
-  Place place_;
+  AllocationSite site_;
   const char* group_;
 };
 

@@ -76,7 +76,7 @@ class Codes final : public ShapeForm {
 
 QuantizedShape rehearse_quantize(const ShapeTensor& tensor, const Activations& activations) {
   Run& run = *tensor.run;
-  run.memory.place.operation = "quantize";
+  run.memory.site.operation = "quantize";
   const int64_t numbers = tensor.storage->bytes() / element_size(tensor.dtype);
   QuantizedShape result;
   result.codes = empty(run, {numbers}, activations.codes()->type);
@@ -88,11 +88,11 @@ QuantizedShape rehearse_quantize(const ShapeTensor& tensor, const Activations& a
 
 ShapeTensor rehearse_dequantize(const QuantizedShape& quantized, DType type, int64_t block) {
   Run& run = *quantized.codes.run;
-  const char* const node = run.memory.place.operation;
-  run.memory.place.operation = "dequantize";
+  const char* const node = run.memory.site.operation;
+  run.memory.site.operation = "dequantize";
   ShapeTensor numbers = empty(run, quantized.codes.sizes, type);
   dequantize(run, numbers.elements(), type, block);
-  run.memory.place.operation = node;
+  run.memory.site.operation = node;
   return numbers;
 }
 

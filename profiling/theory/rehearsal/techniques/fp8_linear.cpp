@@ -73,7 +73,7 @@ Tensors backward_of(ShapeTensor& gradient, const Kept& kept, const Dims& sizes) 
 
 ShapeTensor fp8_linear(const ShapeTensor& x, const ShapeTensor& weight_OI) {
   Run& run = *x.run;
-  run.memory.place.operation = "fp8_linear";
+  run.memory.site.operation = "fp8_linear";
   const bool recorded = is_recorded({&x, &weight_OI});
   // Its own operations are in no graph.
   ShapeTensor y;
