@@ -6,6 +6,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib/driver.sh"
 
 # In rounds of all rows; each costs four minutes.
 technique_rounds=${TECHNIQUE_ROUNDS:-1}
+# Not empty: times of compiled kernels too; their first use compiles for ten minutes.
+technique_compiled=${TECHNIQUE_COMPILED:+--compiled}
 
 part_techniques() {
   local stem=$output_dir/techniques
@@ -15,7 +17,8 @@ part_techniques() {
   fi
   step techniques measured python3 -IS scripts/lib/techniques/run.py "$headroom" --records "$stem.jsonl" \
     --cells "$output_dir/cells" --device "$device" --model-size "$model_size" \
-    --context-length "$largest_context" --rounds "$technique_rounds"
+    --context-length "$largest_context" --rounds "$technique_rounds" \
+    ${technique_compiled:+"$technique_compiled"}
   [[ -s $stem.jsonl ]] || return
   step techniques.md write_output "$stem.md" python3 -IS scripts/lib/techniques/table.py "$stem.jsonl"
   step techniques_short.md write_output "${stem}_short.md" python3 -IS scripts/lib/techniques/table.py "$stem.jsonl" --format short

@@ -24,6 +24,15 @@ rows() { grep -c '^| ' "$OUTPUT_DIR/techniques.md"; }
   grep -q '<circle' "$OUTPUT_DIR/techniques.svg"
 }
 
+@test "times of compiled kernels are a column, where they are asked for" {
+  export TECHNIQUE_COMPILED=1
+  run "$profile"
+  echo "$output"
+  [ "$status" -eq 0 ]
+  grep -q '| time, % | compiled time, % |' "$OUTPUT_DIR/techniques.md"
+  grep -q '^| 8-bit Adam | as it is | 2.000 | 0.000 | 0.0 | +0 | +0 | +0.0000 |' "$OUTPUT_DIR/techniques.md"
+}
+
 @test "a second run runs nothing" {
   run "$profile"
   cells=$(wc -l <"$STUB_LOG")

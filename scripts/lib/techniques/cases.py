@@ -50,6 +50,7 @@ SINGLE = [
          claims=(Claim("12 -> 8 bytes", "weight and state, bytes per parameter", 7.9, 8.1),)),
     Case("Adam-mini", {"optimizer": "adam-mini"},
          claims=(Claim("12 -> 6 bytes", "weight and state, bytes per parameter", 5.9, 6.1),)),
+    Case("Muon", {"optimizer": "muon"}),
     Case("8-bit Adam", {"optimizer": "adam8bit"},
          claims=(Claim("12 -> 8 bytes", "weight and state, bytes per parameter", 7.9, 8.1),)),
     Case("BF16 weights, FP32 master", {"param-dtype": "bf16", "master-weights": "fp32"},

@@ -19,7 +19,7 @@ ALONE, TOGETHER = "#0072b2", "#d55e00"  # of the palette of Okabe and Ito
 def points(rows):
     """(case, time of its step over the plain step's, peak in GiB)."""
     for case in CASES:
-        record, ratios = rows.memory.get(case.name), rows.ratios(case.name, BASE)
+        record, ratios = rows.memory.get(case.name), rows.ratios(rows.times, case.name, BASE)
         if record and record["status"] == "ok" and ratios:
             yield case, statistics.median(ratios), record["peak_allocated_bytes"] / GIB
 

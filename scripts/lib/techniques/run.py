@@ -1,11 +1,13 @@
 """Measures every row of the table of memory techniques.
 
 usage: run.py HEADROOM --records FILE --cells FOLDER --device DEVICE --model-size SIZE [--rounds N]
+              [--compiled]
 
 Memory: each row on DEVICE; a real card gives times too. Time and loss: a small model on the CPU and
-real text, every row in every round, so that the step without the technique stands beside it. FILE
-gets the Records, each with "technique": its row, "what": "memory" or "time", "round": N. What the
-sweeps' own files under FOLDER answer is not run again.
+real text, every row in every round, so that the step without the technique stands beside it. With
+--compiled the times of compiled kernels too, where they run the row. FILE gets the Records, each with
+"technique": its row, "what": "memory", "time" or "compiled time", "round": N. What the sweeps' own
+files under FOLDER answer is not run again.
 Exit codes: 0 all measured, 3 some failed, 4 all failed, 130 interrupted.
 """
 
@@ -61,7 +63,8 @@ class Cell:
     marks: dict
 
     def in_words(self):
-        place = "memory" if self.marks["what"] == "memory" else f"time, round {self.marks['round'] + 1}"
+        what = self.marks["what"]
+        place = what if what == "memory" else f"{what}, round {self.marks['round'] + 1}"
         return f"{place}: {self.case.name}" + (", again" if "again" in self.marks else "")
 
 
@@ -82,6 +85,9 @@ def cells_of(options, tokens):
         # The first again: what a ratio of equal steps is.
         yield Cell(CASES[0], small, f"round_{turn}_again.jsonl",
                    {"what": "time", "round": turn, "again": True})
+        for case in CASES if options.compiled else ():
+            yield Cell(case, {**small, "kernels": "compiled"}, f"round_{turn}_compiled.jsonl",
+                       {"what": "compiled time", "round": turn})
 
 
 def run(headroom, cell, folder):
@@ -96,7 +102,8 @@ def run(headroom, cell, folder):
             raise
     if sweep.returncode == 130:
         sys.exit(130)
-    if sweep.returncode == REFUSED and cell.case.may_be_refused:
+    may_be_refused = cell.case.may_be_refused or cell.marks["what"] == "compiled time"
+    if sweep.returncode == REFUSED and may_be_refused:
         say(f"  {cell.case.name}: {messages.strip()}")
         return {"status": "unsupported", "reason": messages.strip(), "technique": cell.case.name, **cell.marks}
     if not rows.strip():
@@ -118,6 +125,7 @@ def main():
     parser.add_argument("--model-size", required=True)
     parser.add_argument("--context-length", default="512")
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--compiled", action="store_true")
     options = parser.parse_args()
     folder = Path(options.cells, "techniques")
     cells = list(cells_of(options, str(folder / "text.uint16")))

@@ -17,23 +17,27 @@ from cases import BASE, CASES, FIRST, SINGLE, case_of  # noqa: E402
 GIB = 1 << 30
 HEAD = ["technique", "against", "peak, GiB", "saved, GiB", "saved, %", "time, %", "loss after 20 steps",
         "claimed", "measured", "agrees"]
+COMPILED = "compiled time, %"  # beside "time, %", where it was measured
 
 
 class Rows:
     def __init__(self, path):
-        self.memory, self.times = {}, {}
+        self.memory, self.times, self.compiled = {}, {}, {}
         with open(path, encoding="utf-8") as file:
             for record in map(json.loads, filter(str.strip, file)):
                 if record["what"] == "memory":
                     self.memory[record["technique"]] = record
                 else:
-                    self.times.setdefault(record["technique"], {}).setdefault(record["round"], []).append(record)
+                    times = self.times if record["what"] == "time" else self.compiled
+                    times.setdefault(record["technique"], {}).setdefault(record["round"], []).append(record)
+        self.head = HEAD if not self.compiled else [*HEAD[:6], COMPILED, *HEAD[6:]]
 
-    def ratios(self, name, against):
+    @staticmethod
+    def ratios(times, name, against):
         """Median step over the median step without the technique, of each round."""
         found = []
-        for turn, records in sorted(self.times.get(name, {}).items()):
-            base = self.times.get(against, {}).get(turn)
+        for turn, records in sorted(times.get(name, {}).items()):
+            base = times.get(against, {}).get(turn)
             mine = records[-1]  # of the case that ran twice: its second run
             if base and base[0]["status"] == mine["status"] == "ok":
                 found.append(statistics.median(mine["step_ms"]) / statistics.median(base[0]["step_ms"]))
@@ -42,7 +46,12 @@ class Rows:
     def time_change(self, name, against):
         """Percent: on the card, where the memory was measured on one, else on the CPU. None: neither."""
         mine, base = (self.memory.get(key, {}).get("step_ms") for key in (name, against))
-        ratios = [statistics.median(mine) / statistics.median(base)] if mine and base else self.ratios(name, against)
+        ratios = [statistics.median(mine) / statistics.median(base)] if mine and base else self.ratios(self.times, name, against)
+        return 100 * (statistics.median(ratios) - 1) if ratios else None
+
+    def compiled_change(self, name, against):
+        """Percent, with compiled kernels in both; None: they do not run one of the two."""
+        ratios = self.ratios(self.compiled, name, against)
         return 100 * (statistics.median(ratios) - 1) if ratios else None
 
     def loss(self, name):
@@ -97,21 +106,23 @@ def row_of(rows, case):
         else:
             saved = base["peak_allocated_bytes"] - peak
             cells += [f"{saved / GIB:.3f}", f"{100 * saved / base['peak_allocated_bytes']:.1f}"]
-    slower = rows.time_change(case.name, case.against)
-    time = "n/a" if slower is None else f"{slower:+.0f}"
+    changes = [rows.time_change(case.name, case.against)]
+    if rows.compiled:
+        changes.append(rows.compiled_change(case.name, case.against))
+    times = ["n/a" if slower is None else f"{slower:+.0f}" for slower in changes]
     loss, without = rows.loss(case.name), rows.loss(case.against)
     if loss is None:
         change = "n/a"
     else:
         change = f"{loss:.4f}" if case.name == BASE or without is None else f"{loss - without:+.4f}"
     against = "" if case.name == BASE else case.against
-    return [case.name, against, *cells, time, change, *verdicts(rows, case)]
+    return [case.name, against, *cells, *times, change, *verdicts(rows, case)]
 
 
 def markdown(rows):
     yield "### Memory techniques: memory saved and time added\n"
-    yield "| " + " | ".join(HEAD) + " |"
-    yield "| --- | --- | " + "---: | " * 5 + "--- | ---: | --- |"
+    yield "| " + " | ".join(rows.head) + " |"
+    yield "| --- | --- | " + "---: | " * (len(rows.head) - 5) + "--- | ---: | --- |"
     for case in CASES:
         yield "| " + " | ".join(row_of(rows, case)) + " |"
     spec = rows.memory[BASE]["spec"]
@@ -121,7 +132,7 @@ def markdown(rows):
            f"{len(SINGLE)} rows are one technique each, the others several together.")
     if small:
         turns = len(rows.times[BASE])
-        noise = rows.ratios(BASE, BASE)
+        noise = rows.ratios(rows.times, BASE, BASE)
         model = f"d_model {small['d_model']}, {small['layers']} layers, context {small['context_length']}"
         if rows.memory[BASE]["step_ms"]:
             yield (f"\nTime: median step on {spec['device']} over that of `against`. Loss: of a small model on the "
@@ -132,6 +143,9 @@ def markdown(rows):
                    f"rows in turn ({model}); `{BASE}` beside itself: the noise "
                    f"({min(noise):.2f}..{max(noise):.2f} of 1). Loss: after 20 steps on this repository's "
                    "documents, byte by byte, beside that of `against`.")
+    if rows.compiled:
+        yield ("\nCompiled time: the same small step by `--kernels compiled`, over that of `against` by the same "
+               "kernels; n/a where compiled kernels do not run one of the two.")
     yield ("\nClaimed: by the memory optimization guide that this project began with; it counts a weight and its "
            "optimizer's state together (12 bytes with AdamW). Measured: the claimed quantity, in this run.")
 
@@ -154,7 +168,7 @@ def main():
     if BASE not in rows.memory:
         sys.exit(f"{options.records} has no Record of '{BASE}'")
     if options.format == "csv":
-        csv.writer(sys.stdout, lineterminator="\n").writerows([HEAD, *(row_of(rows, case) for case in CASES)])
+        csv.writer(sys.stdout, lineterminator="\n").writerows([rows.head, *(row_of(rows, case) for case in CASES)])
         return 0
     print("\n".join((short if options.format == "short" else markdown)(rows)))
     return 0
