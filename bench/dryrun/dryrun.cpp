@@ -73,8 +73,11 @@ std::vector<std::string> environment(const DryRun& request, const std::string& p
   const fs::path folder = fs::path(stand_in_libraries().front()).parent_path();
   std::string observer = (folder / "libheadroom_observer.so").string();
   if (access(observer.c_str(), R_OK) != 0) observer.clear();
+  std::vector<std::string> first;
+  if (request.breakdown) first.push_back((folder / "libheadroom_blocks.so").string());
   std::vector<std::string> set =
-      stand_in_environment(request.card, request.count, prefix, observer);
+      stand_in_environment(request.card, request.count, prefix, observer, first);
+  if (request.breakdown) set.emplace_back("HEADROOM_DRYRUN_BREAKDOWN=1");
   set.push_back(path_list_variable("PYTHONPATH", (folder / "python_hook").string()));
   // Triton and torch's compiler link against the driver and ignore the folder that it is loaded
   // from.

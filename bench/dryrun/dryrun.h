@@ -35,6 +35,7 @@ struct DryRun {
   std::string alloc_conf;     // PYTORCH_CUDA_ALLOC_CONF; "" = the environment's
   std::vector<Value> values;  // given for reads at some lines
   std::string snapshot;       // path of a memory_viz snapshot; "" = none
+  bool breakdown = false;     // the use of memory: Note [Breakdown]
   Events events = Events::kDone;
   bool skip_host_init = false;  // large weights are not drawn on the host (Python)
   // The ranks to run of a job of `world_size`, each alone; 0 = the program is started unchanged.

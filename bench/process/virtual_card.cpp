@@ -95,8 +95,10 @@ std::string path_list_variable(const std::string& name, const std::string& path)
 
 std::vector<std::string> stand_in_environment(const VirtualCard& card, int count,
                                               const std::string& report_prefix,
-                                              const std::string& observer) {
+                                              const std::string& observer,
+                                              const std::vector<std::string>& first) {
   std::vector<std::string> libraries = stand_in_libraries();
+  libraries.insert(libraries.begin(), first.begin(), first.end());
   if (!observer.empty()) libraries.push_back(observer);
   std::vector<std::string> environment = {
       path_list_variable("LD_PRELOAD", join(libraries, ":")),

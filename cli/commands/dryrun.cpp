@@ -12,6 +12,7 @@
 #include <system_error>
 #include <vector>
 
+#include "bench/dryrun/report/breakdown.h"
 #include "bench/dryrun/report/events.h"
 #include "bench/dryrun/report/report.h"
 #include "bench/launch/cell.h"
@@ -79,6 +80,16 @@ CommandLine dryrun_command_line() {
         "Values"},
        {"value-file", "FILE", "file of such values, one FILE:LINE=N per line; # begins a comment",
         "Values", FileUse::kRead},
+       {"breakdown", "",
+        "show the use of memory at the peak: parameters, gradients, optimizer state, activations\n"
+        "and so on, by module, line and operation (Python programs)",
+        "Output"},
+       {.name = "output",
+        .value = "FILE",
+        .help = "file for the breakdown, as JSON",
+        .group = "Output",
+        .file = FileUse::kWritten,
+        .example = "--breakdown --output breakdown.json"},
        {"snapshot", "FILE",
         "memory_viz snapshot at the end or where memory ran out (Python programs);\n"
         "with several processes one file each, with .<pid> before the extension",
@@ -187,6 +198,16 @@ int count_of(const Arguments& arguments, int64_t world_size) {
   return static_cast<int>(parse_integer("--" + flag, arguments.get(flag, "1"), 1, kMostDevices));
 }
 
+bool has_breakdown(const Arguments& arguments) {
+  const bool has = arguments.has("breakdown");
+  if (!has && arguments.has("output")) {
+    throw UsageError("--output", arguments.get("output"),
+                     "needs --breakdown, which it is the file of; --json is for all counts",
+                     "--breakdown --output breakdown.json");
+  }
+  return has;
+}
+
 DryRun request_of(const Arguments& arguments, const std::vector<std::string>& values,
                   std::vector<std::string> words) {
   if (!arguments.positional.empty()) {
@@ -219,12 +240,19 @@ DryRun request_of(const Arguments& arguments, const std::vector<std::string>& va
   }
   request.snapshot = snapshot_from(arguments);
   request.skip_host_init = arguments.has("skip-host-init");
+  request.breakdown = has_breakdown(arguments);
   request.events = parse_events(arguments.get("events", "done"));
   if (request.events == Events::kBoth && !request.snapshot.empty()) {
     throw UsageError(
         "--snapshot", arguments.get("snapshot"),
         "needs a single run, and --events both makes two runs; allowed: --events done or late",
         "--events late --snapshot run.pickle");
+  }
+  if (request.events == Events::kBoth && request.breakdown) {
+    throw UsageError("--breakdown", "",
+                     "needs a single run, and --events both makes two runs; allowed: --events done "
+                     "or late",
+                     "--events late --breakdown");
   }
   request.words = std::move(words);
   return request;
@@ -277,6 +305,12 @@ std::string settle_snapshots(const std::string& file, const std::string& unwritt
   return lines;
 }
 
+void write_json(const std::string& path, const nlohmann::ordered_json& document) {
+  using nlohmann::ordered_json;
+  write_file_atomically(
+      path, document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+}
+
 // words: the program and its arguments.
 int run_program(const Arguments& arguments, const std::vector<std::string>& values,
                 std::vector<std::string> words) {
@@ -284,12 +318,14 @@ int run_program(const Arguments& arguments, const std::vector<std::string>& valu
   const std::string json_file = arguments.get("json");
   std::vector<NamedFile> written;
   for (const NamedFile& file :
-       {NamedFile{"--json", json_file}, NamedFile{"--snapshot", request.snapshot}}) {
+       {NamedFile{"--json", json_file}, NamedFile{"--snapshot", request.snapshot},
+        NamedFile{"--output", arguments.get("output")}}) {
     if (!file.path.empty()) written.push_back(file);
   }
   check_words(request.words, written);
   for (const NamedFile& file : written) check_writable(file.path);
   const ReportFile json(json_file);
+  const ReportFile breakdown_file(arguments.get("output"));
   std::optional<HeldSignals> signals(std::in_place);  // until the report is out
   DryRunOutcome outcome = run_dry(request, *signals);
   nlohmann::ordered_json document = dryrun_document(request, outcome);
@@ -306,10 +342,13 @@ int run_program(const Arguments& arguments, const std::vector<std::string>& valu
   const std::string snapshots = settle_snapshots(request.snapshot, unwritten, document) + unwritten;
   const size_t width = terminal_width(STDERR_FILENO);
   std::fputs((dryrun_text(document, width) + fitted(snapshots, width)).c_str(), stderr);
-  const std::string text =
-      document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-  if (json.is_stream()) signals.reset();
-  if (!json_file.empty()) write_file_atomically(json.path(), text);
+  if (json.is_stream() || breakdown_file.is_stream()) signals.reset();
+  if (!json_file.empty()) write_json(json.path(), document);
+  if (request.breakdown) {
+    const nlohmann::ordered_json breakdown = breakdown_document(document, outcome);
+    std::fputs(breakdown_text(breakdown, width).c_str(), stderr);
+    if (!breakdown_file.path().empty()) write_json(breakdown_file.path(), breakdown);
+  }
   if (outcome.signal != 0) return kSignalExit + outcome.signal;
   return outcome.exit_code == 0 && !unwritten.empty() ? kExitEnvironment : outcome.exit_code;
 }

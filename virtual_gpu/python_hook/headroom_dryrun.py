@@ -22,6 +22,7 @@ SUPPORTED = (
     "supported: PyTorch 2.11 for CUDA 13 (pip install torch==2.11.0; "
     "C++: libtorch 2.11 for CUDA 13)"
 )
+SNAPSHOT_ENTRIES = 1000000
 STATISTICS = {
     "peak_allocated_bytes": "allocated_bytes.all.peak",
     "peak_reserved_bytes": "reserved_bytes.all.peak",
@@ -57,6 +58,11 @@ class Process:
         self.torch = torch
         self.snapshot = os.environ.get("HEADROOM_DRYRUN_SNAPSHOT", "")
         self.reads = headroom_reads.Reads()
+        self.breakdown = None
+        if os.environ.get("HEADROOM_DRYRUN_BREAKDOWN"):
+            import headroom_breakdown
+
+            self.breakdown = headroom_breakdown.Breakdown(torch)
         self.forget()
 
     def forget(self):
@@ -78,8 +84,10 @@ class Process:
             # No stacks of frees ("all"): one taken while an exception unwinds drops it, and
             # non-reentrant checkpointing ends its recomputation by one (pytorch#179536).
             torch.cuda.memory._record_memory_history(
-                context="alloc", max_entries=1000000, stacks="python"
+                context="alloc", max_entries=SNAPSHOT_ENTRIES, stacks="python"
             )
+        if self.breakdown:
+            self.breakdown.start(SNAPSHOT_ENTRIES if self.snapshot else 0)
         torch._C._cuda_attach_out_of_memory_observer(self.memory_ran_out)
         watch_operations(torch)
         if "multiprocessing.process" in sys.modules:
@@ -90,14 +98,12 @@ class Process:
 
     @never_fails
     def memory_ran_out(self, device, wanted, total, free):
+        where = headroom_places.here()
         self.refused.append(
-            {
-                "device": device,
-                "wanted_bytes": wanted,
-                "free_bytes": free,
-                "where": headroom_places.here(),
-            }
+            {"device": device, "wanted_bytes": wanted, "free_bytes": free, "where": where}
         )
+        if self.breakdown:
+            self.breakdown.memory_ran_out(device, wanted, where)
         if self.snapshot:
             self.write_snapshot()
 
@@ -168,6 +174,8 @@ class Process:
             "values": self.reads.answers.report(),
             "groups": list(headroom_absent.groups),
         }
+        if self.breakdown:
+            report["breakdown"] = self.breakdown_report()
         write_report(report)
         python_ends()
         if self.snapshot:
@@ -177,6 +185,10 @@ class Process:
                 self.write_snapshot()
             snapshot = {name: getattr(self, name) for name in ("snapshot_until", "snapshot_error")}
             write_report({**report, **snapshot, "snapshot": self.written_snapshot})
+
+    @never_fails
+    def breakdown_report(self):
+        return self.breakdown.report()
 
     @never_fails
     def host_read(self, to, address, size):

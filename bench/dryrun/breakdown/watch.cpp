@@ -1,0 +1,174 @@
+// libheadroom_breakdown.so: the use of every block of libtorch's allocator. Loaded by the Python
+// hook of `headroom dryrun --breakdown`, which calls the functions at the end of this file.
+#include <ATen/core/grad_mode.h>
+#include <ATen/record_function.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <dlfcn.h>
+#include <torch/csrc/profiler/combined_traceback.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "bench/dryrun/breakdown/blocks.h"
+#include "bench/dryrun/breakdown/context.h"
+#include "bench/dryrun/breakdown/ledger.h"
+#include "bench/dryrun/breakdown/python_place.h"
+#include "bench/dryrun/breakdown/rows_json.h"
+
+namespace headroom {
+namespace {
+
+using c10::CachingDeviceAllocator::TraceEntry;
+
+struct Books {
+  std::mutex mutex;  // taken under the allocator's lock; nothing is allocated on the card under it
+  std::map<int, Ledger> devices;
+  Ledger& of(int device) { return devices.try_emplace(device, is_call_over).first->second; }
+};
+Books& books() {
+  static auto* const all = new Books;  // threads may outlive the process's end
+  return *all;
+}
+
+// The trace of an allocation comes just before its block, on the same thread.
+struct Requested {
+  uintptr_t address = 0;
+  int64_t bytes = 0;
+  bool in_pool = false;
+};
+thread_local Requested requested;
+
+void on_trace(const TraceEntry& entry) {
+  if (entry.action_ != TraceEntry::ALLOC) return;
+  requested = {entry.addr_, static_cast<int64_t>(entry.size_),
+               entry.mempool_.first != 0 || entry.mempool_.second != 0};
+}
+
+void on_block(int device, void* address, int64_t bytes, int64_t allocated, int64_t reserved) {
+  const auto key = reinterpret_cast<uintptr_t>(address);
+  const Moment now = moment();
+  Origin from;
+  int64_t wanted = bytes;
+  if (bytes > 0) {
+    from = origin();
+    from.has_grad_mode = at::GradMode::is_enabled();
+    if (requested.address == key) {
+      wanted = requested.bytes;
+      from.in_pool = requested.in_pool;
+    }
+    requested = {};
+  }
+  const std::scoped_lock lock(books().mutex);
+  Ledger& ledger = books().of(device);
+  if (bytes > 0) {
+    ledger.allocate(key, bytes, wanted, from, now);
+  } else {
+    ledger.release(key, now);
+  }
+  ledger.set_totals(allocated, reserved, now);
+}
+
+void tag(uintptr_t address, Category purpose, uint32_t owner) {
+  static const uint32_t several = number_of("(several)");
+  const std::scoped_lock lock(books().mutex);
+  for (auto& [device, ledger] : books().devices) ledger.tag(address, purpose, owner, several);
+}
+
+void on_workspace(void* address) {
+  tag(reinterpret_cast<uintptr_t>(address), Category::kWorkspaces, 0);
+}
+
+// The allocator asks for the circumstances of an allocation before it takes its lock.
+template <bool kWithStack>
+std::shared_ptr<c10::GatheredContext> before_allocation() {
+  const PythonPlace place = python_place();
+  set_place(place.number, place.hint);
+  if constexpr (kWithStack) return torch::CapturedTraceback::gather(true, false, false);
+  return nullptr;
+}
+
+std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
+  push_operation(function.name(), function.scope() == at::RecordScope::BACKWARD_FUNCTION);
+  return nullptr;
+}
+void end(const at::RecordFunction&, at::ObserverContext*) { pop_operation(); }
+
+const char* kept(std::string text) {
+  static auto* const last = new std::string;
+  *last = std::move(text);
+  return last->c_str();
+}
+
+}  // namespace
+}  // namespace headroom
+
+using namespace headroom;
+
+extern "C" {
+
+// Once, after CUDA was started. snapshot_entries: of the recording for a snapshot; 0: there is
+// none. Returns 0 if the allocator has no traces (cudaMallocAsync).
+int headroom_breakdown_start(const char* torch_folder, const char* hook_folder,
+                             const char* standard_folder, size_t snapshot_entries) {
+  using namespace c10::cuda::CUDACachingAllocator;
+  set_python_folders(torch_folder, hook_folder, standard_folder);
+  using Listen = void(OnBlock, OnWorkspace);
+  auto* listen = reinterpret_cast<Listen*>(dlsym(RTLD_DEFAULT, "headroom_on_blocks"));
+  if (listen == nullptr) return 0;
+  try {
+    attachAllocatorTraceTracker(on_trace);
+    if (snapshot_entries > 0) {
+      recordHistory(true, before_allocation<true>, snapshot_entries, RecordContext::ALLOC, false,
+                    {});
+    } else {
+      recordHistory(true, before_allocation<false>, 1, RecordContext::STATE, false, {});
+    }
+  } catch (const std::exception&) {
+    return 0;
+  }
+  at::addGlobalCallback(
+      at::RecordFunctionCallback(begin, end)
+          .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
+  listen(on_block, on_workspace);
+  return 1;
+}
+
+uint32_t headroom_breakdown_name(const char* text) { return number_of(text); }
+void headroom_breakdown_enter(uint32_t module) { enter_module(module); }
+void headroom_breakdown_leave(uint32_t module) { leave_module(module); }
+void headroom_breakdown_begin_backward() { begin_backward(python_place().number); }
+void headroom_breakdown_end_backward() { end_backward(); }
+void headroom_breakdown_begin_optimizer() { begin_optimizer(); }
+
+// purpose: a Category.
+void headroom_breakdown_tag(uintptr_t address, int purpose, uint32_t owner) {
+  tag(address, static_cast<Category>(purpose), owner);
+}
+
+void headroom_breakdown_end_optimizer(uint32_t owner) {
+  if (!end_optimizer()) return;
+  const Moment now = moment();
+  const std::scoped_lock lock(books().mutex);
+  for (auto& [device, ledger] : books().devices) ledger.end_step(owner, now);
+}
+
+// The live memory of a device now, as JSON; valid until the next call of this or of the next one.
+const char* headroom_breakdown_now(int device) {
+  const std::scoped_lock lock(books().mutex);
+  return kept(instant_json(books().of(device).now(moment())).dump());
+}
+
+// The peak and the steps of all devices; nothing is recorded afterwards.
+const char* headroom_breakdown_finish() {
+  stop_python_places();
+  const std::scoped_lock lock(books().mutex);
+  auto all = nlohmann::json::array();
+  for (auto& [device, ledger] : books().devices) {
+    ledger.finish(moment());
+    all.push_back(ledger_json(device, ledger));
+  }
+  return kept(all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+}

@@ -1,0 +1,184 @@
+"""The use of the card's memory in this process: tells libheadroom_breakdown.so what Python does.
+
+See Note [Breakdown] (bench/dryrun/breakdown/ledger.h). Nothing here keeps a tensor or a module alive,
+asks the card for memory or waits for it. No error of ours reaches the program.
+"""
+
+import ctypes
+import json
+import os
+import sys
+
+import headroom_owners
+import headroom_places
+
+library = None  # set by start()
+owners = None
+is_compiling = None  # dynamo takes it for True, and so leaves our hooks out of what it compiles
+failures = []
+
+
+def _failed(error):
+    """An error becomes one line on stderr, the first time."""
+    if not failures:
+        sys.stderr.write(f"headroom dryrun: the breakdown is not complete: {error!r}\n")
+    failures.append(error)
+
+
+def enter(module, _inputs):
+    if is_compiling():
+        return
+    try:
+        library.headroom_breakdown_enter(owners.number_of_module(module))
+    except Exception as error:
+        _failed(error)
+
+
+def leave(module, _inputs, _output):
+    if is_compiling():
+        return
+    try:
+        library.headroom_breakdown_leave(owners.number_of_module(module))
+    except Exception as error:
+        _failed(error)
+
+
+def step_begins(optimizer, _arguments, _named):
+    if is_compiling():
+        return
+    try:
+        owners.see_optimizer(optimizer)
+        library.headroom_breakdown_begin_optimizer()
+    except Exception as error:
+        _failed(error)
+
+
+def step_ends(optimizer, _arguments, _named):
+    if is_compiling():
+        return
+    try:
+        owners.tag_state(optimizer)
+        library.headroom_breakdown_end_optimizer(owners.number_of_optimizer(optimizer))
+    except Exception as error:
+        _failed(error)
+
+
+def _watched_backward(run_backward):
+    def watched(*arguments, **named):
+        library.headroom_breakdown_begin_backward()
+        try:
+            return run_backward(*arguments, **named)
+        finally:
+            try:
+                owners.tag_gradients()
+            except Exception as error:
+                _failed(error)
+            library.headroom_breakdown_end_backward()
+
+    return watched
+
+
+def _watch(torch):
+    from torch.nn.modules import module
+    from torch.optim import optimizer
+
+    module.register_module_forward_pre_hook(enter)
+    module.register_module_forward_hook(leave, always_call=True)
+    optimizer.register_optimizer_step_pre_hook(step_begins)
+    optimizer.register_optimizer_step_post_hook(step_ends)
+    watched = _watched_backward(torch.autograd.graph._engine_run_backward)
+    torch.autograd.graph._engine_run_backward = torch.autograd._engine_run_backward = watched
+
+
+def _load():
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    # These calls are short: they keep the GIL.
+    loaded = ctypes.PyDLL(os.path.join(folder, "libheadroom_breakdown.so"))
+    word, number, text = ctypes.c_size_t, ctypes.c_uint32, ctypes.c_char_p
+    for name, types, result in (
+        ("start", (text, text, text, word), ctypes.c_int),
+        ("name", (text,), number),
+        ("enter", (number,), None),
+        ("leave", (number,), None),
+        ("begin_backward", (), None),
+        ("end_backward", (), None),
+        ("begin_optimizer", (), None),
+        ("end_optimizer", (number,), None),
+        ("tag", (word, ctypes.c_int, number), None),
+        ("now", (ctypes.c_int,), text),
+        ("finish", (), text),
+    ):
+        function = getattr(loaded, f"headroom_breakdown_{name}")
+        function.argtypes, function.restype = types, result
+    return loaded
+
+
+class Breakdown:
+    """Of this process, from the moment at which CUDA was started."""
+
+    def __init__(self, torch):
+        self.torch = torch
+        self.reason = ""  # why there is none
+        self.refusals = []
+
+    def start(self, snapshot_entries):
+        global library, owners, is_compiling
+        if not self.torch.__version__.startswith("2.11."):
+            self.reason = f"torch {self.torch.__version__} is not supported; supported: 2.11"
+            return
+        library = _load()
+        owners = headroom_owners.Owners(self.torch, library)
+        is_compiling = self.torch.compiler.is_compiling
+        folders = (headroom_places.torch_folder, headroom_places.HERE, headroom_places.STANDARD)
+        if not library.headroom_breakdown_start(*map(os.fsencode, folders), snapshot_entries):
+            library = None
+            self.reason = "this allocator has no events (cudaMallocAsync)"
+            return
+        _watch(self.torch)
+
+    def memory_ran_out(self, device, wanted, where):
+        if library is None:
+            return
+        owners.find_all()
+        owners.tag_gradients()
+        instant = _readable(json.loads(library.headroom_breakdown_now(device)))
+        free = _free_memory(self.torch.cuda.memory._snapshot(device)["segments"], device)
+        instant.update(ordinal=device, wanted_bytes=wanted, where=where, **free)
+        self.refusals = [*self.refusals[-8:], instant]
+
+    def report(self):
+        if library is None:
+            return {"reason": self.reason}
+        owners.find_all()
+        owners.tag_gradients()
+        devices = json.loads(library.headroom_breakdown_finish())
+        for device in devices:
+            _readable(device["peak"])
+        return {"reason": self.reason, "devices": devices, "out_of_memory": self.refusals}
+
+
+def _readable(instant):
+    """With places as the report prints them: "train.py:42 in step"."""
+    for row in instant["rows"]:
+        words = row["place"].split("\n")
+        triples = [words[i : i + 3] for i in range(0, len(words) - 2, 3)]
+        places = [(name, int(line), function) for name, line, function in triples]
+        row["place"] = headroom_places._describe(places)
+    return instant
+
+
+def _free_memory(segments, device):
+    """How the allocator's free memory is split."""
+    holes = []
+    segments_with_holes = 0
+    for segment in segments:
+        if segment["device"] != device:
+            continue
+        free = [block["size"] for block in segment["blocks"] if block["state"] == "inactive"]
+        holes += free
+        segments_with_holes += bool(free) and segment["allocated_size"] > 0
+    return {
+        "free_bytes_in_segments": sum(holes),
+        "largest_free_block_bytes": max(holes, default=0),
+        "segments_with_holes": segments_with_holes,
+    }
