@@ -79,6 +79,7 @@ python3 -I "$top/scripts/lib/step_picture.py" record.json step.pickle | into ste
 if python -c 'import torch' 2>talk.txt; then
   show dryrun.txt 0 'headroom dryrun --card rtx4090 -- python tests/virtual_gpu/programs/train_transformer.py' peaks
   show dryrun_oom.txt 0 'headroom dryrun --card rtx4090 --bytes 12GiB -- python tests/virtual_gpu/programs/out_of_memory.py caught' peaks
+  show dryrun_breakdown.txt 0 'headroom dryrun --card rtx4090 --breakdown -- python tests/virtual_gpu/programs/broken_down.py accumulated' parts 'Memory of|By module|By step'
 else
   printf 'readme_outputs.sh: no Python with torch: dryrun*.txt are left as they were\n' >&2
   [[ $status -ne 0 ]] || status=5

@@ -6,6 +6,7 @@ Only weak references and addresses are kept. `library` is libheadroom_breakdown.
 import gc
 import weakref
 
+MOST_OF_A_CLASS = 1000  # with a number of their own; a program may make a loss anew at each step
 PARAMETERS, BUFFERS, GRADIENTS, OPTIMIZER_STATE = range(4)  # in the order of category.h
 
 
@@ -53,8 +54,8 @@ class Owners:
 
     def new_name(self, thing):
         name = type(thing).__name__
-        self.classes[name] = self.classes.get(name, 0) + 1
-        return name if self.classes[name] == 1 else f"{name}#{self.classes[name]}"
+        count = self.classes[name] = min(self.classes.get(name, 0) + 1, MOST_OF_A_CLASS)
+        return name if count == 1 else f"{name}#{count}"
 
     def number_of_module(self, module):
         known = self.modules.get(id(module))
@@ -63,7 +64,7 @@ class Owners:
                 self.root_runs(module)
             return known[1]
         root = self.root() if self.root is not None else None
-        if root is not None:
+        if root is not None and (module._parameters or module._modules):  # a layer that is new
             self.learn(root)
         known = self.modules.get(id(module))
         if known is None or known[0]() is not module:
@@ -86,7 +87,8 @@ class Owners:
         self.root_runs(root)
 
     def root_runs(self, root):
-        self.root = self.roots[id(root)]
+        if root._modules:
+            self.root = self.roots[id(root)]
         self.tag_tree(root)
 
     def tag(self, tensor, purpose, number, path=""):

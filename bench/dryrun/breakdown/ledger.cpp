@@ -194,7 +194,7 @@ void Ledger::end_step(uint32_t owner, const Moment& now) {
 }
 
 void Ledger::finish(const Moment& now) {
-  if (events_.empty() && step_.peak == 0) return;
+  if (events_.empty() && step_.peak == 0 && window_peak_ <= peak_.allocated) return;
   end_step(0, now);
 }
 

@@ -154,18 +154,18 @@ json report_of(const DryRunOutcome& outcome, const ordered_json& process) {
 }  // namespace
 
 std::string folded(const std::string& path) {
+  const size_t names = std::min(path.find(' '), path.size());  // then its type follows
   std::string out;
-  size_t begin = 0;
-  while (begin <= path.size()) {
-    const size_t end = std::min(path.find('.', begin), path.size());
+  for (size_t begin = 0; begin < names;) {
+    const size_t end = std::min(path.find('.', begin), names);
     std::string word = path.substr(begin, end - begin);
     const size_t mark = word.find('#');
     if (is_number(word)) word = "*";
-    if (mark != std::string::npos) word.replace(mark + 1, word.find(' ') - mark - 1, "*");
+    if (mark != std::string::npos) word.replace(mark + 1, std::string::npos, "*");
     out += (begin == 0 ? "" : ".") + word;
     begin = end + 1;
   }
-  return out;
+  return out + path.substr(names);
 }
 
 ordered_json breakdown_document(const ordered_json& document, const DryRunOutcome& outcome) {

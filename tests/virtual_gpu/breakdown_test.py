@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""`headroom dryrun --breakdown`: the uses of memory at the peak, of programs whose uses are known.
+
+usage: breakdown_test.py HEADROOM [unittest arguments]
+
+All programs run in forks of one process, once with and once without --breakdown.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import pickle
+import subprocess
+import sys
+import tempfile
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
+from pathlib import Path
+
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+MEBI = 2**20
+WIDTH, LAYERS, ROWS = 256, 4, 512  # of broken_down.py
+MATRIX = 4 * WIDTH * 4 * WIDTH
+PARAMETERS = LAYERS * 2 * MATRIX
+ROW_BYTES = 4 * ROWS * WIDTH  # of one activation of the model's width
+KNOWN = ["adamw", "checkpointed", "accumulated", "autocast", "growing", "in_backward", "line_search",
+         "generated", "compiled", "captured", "refused"]
+OTHERS = ["train_linear.py", "train_transformer.py", "graphs.py", "searches.py", "recorded_blocks.py",
+          "train_batches.py,--batch-size,2", "out_of_memory.py,caught"]
+BROKEN_DOWN = [f"broken_down.py,{name}" for name in KNOWN] + ["train_transformer.py", "out_of_memory.py,caught"]
+WITH_EVENTS = OTHERS + [f"broken_down.py,{name}" for name in ("adamw", "checkpointed", "captured", "refused")]
+
+
+def run(folder: Path, name: str, texts: list[str], *flags: str) -> subprocess.CompletedProcess:
+    command = [HEADROOM, "dryrun", "--card", "rtx4090", "--bytes", "2GiB", "--json", f"{name}.json", *flags]
+    program = [sys.executable, str(PROGRAMS / "in_turn.py"), *(str(PROGRAMS / text) for text in texts)]
+    return subprocess.run([*command, "--", *program], cwd=folder, capture_output=True, text=True, timeout=400)
+
+
+def by_text(done: subprocess.CompletedProcess) -> dict[str, int]:
+    """The process of each program."""
+    words = (line.split(maxsplit=1) for line in done.stdout.splitlines())
+    return {pair[1].removeprefix(f"{PROGRAMS}/"): int(pair[0])
+            for pair in words if len(pair) == 2 and pair[1].startswith(str(PROGRAMS))}
+
+
+class Places:
+    """Addresses as (number of the segment, offset), streams by number: two runs have other addresses."""
+
+    def __init__(self):
+        self.segments = {}  # address: (number, bytes)
+        self.count = 0
+        self.streams = {}
+
+    def of(self, event: dict) -> tuple:
+        if event["action"] == "oom":
+            return event["action"], event["size"], event["device_free"]
+        address, size = event["addr"], event["size"]
+        if event["action"] == "segment_alloc":
+            self.segments[address] = self.count, size
+            self.count += 1
+        start = max((base for base in self.segments if base <= address), default=None)
+        place = (self.segments[start][0], address - start) if start is not None else None
+        stream = self.streams.setdefault(event["stream"], len(self.streams))
+        return event["action"], size, place, stream
+
+
+def events(path: Path) -> list:
+    """Frees in a row in one order: autocast empties its cache in the order of its addresses."""
+    with open(path, "rb") as file:
+        traces = pickle.load(file)["device_traces"]  # noqa: S301  written a moment ago by us
+    places = [Places() for _ in traces]
+    every = [of.of(event) for of, trace in zip(places, traces, strict=True) for event in trace
+             if event["action"] != "snapshot"]  # taken where memory runs out
+    ordered = []
+    for is_free, row in groupby(every, lambda event: event[0].startswith("free")):
+        ordered += sorted(row, key=repr) if is_free else row
+    return ordered
+
+
+class Breakdown(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.folder = Path(cls.scratch.name)
+        runs = [("plain", WITH_EVENTS, "--snapshot", "plain.pickle"),
+                ("recorded", WITH_EVENTS, "--snapshot", "recorded.pickle", "--breakdown"),
+                ("alone", BROKEN_DOWN, "--breakdown", "--output", "breakdown.json")]
+        with ThreadPoolExecutor(2) as pool:
+            done = list(pool.map(lambda words: run(cls.folder, *words), runs))
+        cls.done = {words[0]: one for words, one in zip(runs, done, strict=True)}
+        for one in done:
+            assert one.returncode == 0, one.stderr
+        cls.pids = {name: by_text(one) for name, one in cls.done.items()}
+        read = {name: json.loads((cls.folder / f"{name}.json").read_text()) for name in cls.done}
+        cls.counts = {name: {p["pid"]: p for p in document["processes"]} for name, document in read.items()}
+        document = json.loads((cls.folder / "breakdown.json").read_text())
+        pids = {pid: text for text, pid in cls.pids["alone"].items()}
+        cls.processes = {pids[p["pid"]]: p for p in document["processes"]}
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    def device(self, name: str) -> dict:
+        return self.processes[f"broken_down.py,{name}"]["devices"][0]
+
+    def uses(self, name: str) -> dict[str, int]:
+        return self.device(name)["categories"]
+
+    def refusal(self, name: str) -> dict:
+        return self.processes[name]["out_of_memory"][-1]
+
+    def test_every_program_has_a_breakdown(self):
+        self.assertEqual(sorted(self.processes), sorted(BROKEN_DOWN))
+        self.assertNotIn("not complete", self.done["alone"].stderr)
+        for process in self.processes.values():
+            self.assertEqual(process["reason"], "")
+
+    def test_the_events_of_the_allocator_are_the_same_with_and_without_it(self):
+        for text in WITH_EVENTS:
+            with self.subTest(text):
+                plain, recorded = (events(self.folder / f"{name}.{self.pids[name][text]}.pickle")
+                                   for name in ("plain", "recorded"))
+                self.assertGreaterEqual(len(plain), 5)
+                differing = [pair for pair in zip(plain, recorded, strict=False) if pair[0] != pair[1]]
+                self.assertEqual(differing[:1], [])
+                self.assertEqual(len(plain), len(recorded))
+
+    def test_without_a_snapshot_the_figures_of_the_allocator_are_the_same_too(self):
+        for text in sorted({*WITH_EVENTS} & {*BROKEN_DOWN}):
+            with self.subTest(text):
+                plain, alone = (self.counts[name][self.pids[name][text]]["devices"][0]["allocator"]
+                                for name in ("plain", "alone"))
+                for figures in (plain, alone):  # a thread of autograd lets go of an error's tensors when it will
+                    del figures["allocated_bytes"]
+                self.assertEqual(plain, alone)
+
+    def test_the_uses_sum_to_the_allocated_peak_to_the_byte(self):
+        for text in BROKEN_DOWN:
+            with self.subTest(text):
+                device = self.processes[text]["devices"][0]
+                known = self.counts["alone"][self.pids["alone"][text]]["devices"][0]["allocator"]
+                self.assertEqual(device["allocated_bytes"], known["peak_allocated_bytes"])
+                self.assertEqual(sum(device["categories"].values()), device["allocated_bytes"])
+                rounding = device["categories"].get("allocator rounding", 0)
+                self.assertNotIn("not attributed", device["categories"])
+                for table in ("modules", "lines", "operations"):
+                    self.assertEqual(sum(row["bytes"] for row in device[table]) + rounding,
+                                     device["allocated_bytes"], table)
+                for step in device["steps"]:
+                    self.assertEqual(sum(step["categories"].values()), step["peak_allocated_bytes"])
+
+    def test_known_sizes_are_exact(self):
+        uses = self.uses("adamw")
+        self.assertEqual(uses["parameters"], PARAMETERS)
+        self.assertEqual(uses["buffers"], 4000)
+        self.assertEqual(uses["optimizer state"], 2 * PARAMETERS + 4 * 2 * LAYERS)
+        self.assertGreater(uses["workspaces"], 8 * MEBI)
+        accumulated = self.uses("accumulated")
+        self.assertEqual(accumulated["parameters"], PARAMETERS)
+        self.assertEqual(accumulated["gradients"], PARAMETERS)
+        for name in ("checkpointed", "autocast", "growing", "compiled", "refused", "generated"):
+            self.assertEqual(self.uses(name)["parameters"], PARAMETERS, name)
+
+    def test_layers_are_folded_with_their_count(self):
+        rows = {row["module"]: row for row in self.device("accumulated")["modules"]}
+        for name in ("Model.layers.*.up", "Model.layers.*.down"):
+            self.assertEqual(rows[name]["count"], LAYERS)
+            self.assertEqual(rows[name]["categories"]["parameters"], LAYERS * MATRIX)
+            self.assertEqual(rows[name]["categories"]["gradients"], LAYERS * MATRIX)
+        self.assertEqual(rows["AdamW (optimizer)"]["categories"]["optimizer state"],
+                         self.uses("accumulated")["optimizer state"])
+
+    def test_what_forward_keeps_for_backward_is_an_activation(self):
+        refused = self.refusal("broken_down.py,refused")
+        self.assertIn("activations", refused["categories"])
+        kept, recomputed = (self.uses(name)["activations"] for name in ("growing", "checkpointed"))
+        # Of each block its input, and the output of relu, four times as wide.
+        self.assertGreaterEqual(kept, LAYERS * 5 * ROW_BYTES)
+        self.assertLess(recomputed, kept)
+
+    def test_a_gradient_that_a_hook_uses_at_once_is_no_gradient_of_all(self):
+        self.assertLess(self.uses("in_backward").get("gradients", 0), PARAMETERS)
+        self.assertEqual(self.uses("in_backward")["optimizer state"] > PARAMETERS, True)
+
+    def test_what_runs_without_gradients_keeps_nothing(self):
+        self.assertNotIn("activations", self.uses("generated"))
+        self.assertIn("temporaries", self.uses("generated"))
+
+    def test_memory_of_a_graph_is_its_pools(self):
+        self.assertIn("CUDA graph pools", self.uses("captured"))
+
+    def test_steps_show_growth(self):
+        steps = [step for step in self.device("growing")["steps"] if step["owner"]]
+        self.assertEqual([step["owner"] for step in steps], ["SGD (optimizer)"] * 3)
+        after = [step["live_bytes_after"] for step in steps]
+        self.assertEqual(after[2] - after[1], ROW_BYTES)
+        line = next(row for row in self.device("growing")["lines"] if "broken_down.py" in row["line"])
+        self.assertRegex(line["line"], r"broken_down.py:\d+ in \w+")
+
+    def test_where_memory_ran_out_the_uses_are_those_of_that_instant(self):
+        for text in ("broken_down.py,refused", "out_of_memory.py,caught"):
+            refusal = self.refusal(text)
+            self.assertEqual(sum(refusal["categories"].values()), refusal["allocated_bytes"])
+            self.assertGreater(refusal["wanted_bytes"], 100 * MEBI)
+            self.assertIn(text.split(",")[0], refusal["where"])
+            self.assertGreaterEqual(refusal["free_bytes_in_segments"], refusal["largest_free_block_bytes"])
+        self.assertEqual(self.refusal("broken_down.py,refused")["categories"]["parameters"], PARAMETERS)
+
+    def test_people_read_tables(self):
+        text = self.done["alone"].stderr
+        for words in ("Memory of device 0 at its peak, in step", "By module", "By line", "By operation",
+                      "By step of an optimizer", "Memory of device 0 where it ran out", "the largest block"):
+            self.assertIn(words, text)
+
+
+if __name__ == "__main__":
+    HEADROOM = str(Path(sys.argv[1]).absolute())
+    if importlib.util.find_spec("torch") is None:
+        sys.exit(77)
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
