@@ -29,7 +29,7 @@ def enter(module, _inputs):
     if is_compiling():
         return
     try:
-        library.headroom_breakdown_enter(owners.number_of_module(module))
+        library.headroom_breakdown_enter(owners.runs(module))
     except Exception as error:
         _failed(error)
 
@@ -104,7 +104,7 @@ def _load():
         ("end_backward", (), None),
         ("begin_optimizer", (), None),
         ("end_optimizer", (number,), None),
-        ("tag", (word, ctypes.c_int, number), None),
+        ("tag", (word, word, ctypes.c_int), None),
         ("now", (ctypes.c_int,), text),
         ("finish", (), text),
     ):

@@ -5,6 +5,7 @@ Only weak references and addresses are kept. `library` is libheadroom_breakdown.
 
 import gc
 import weakref
+from array import array
 
 MOST_OF_A_CLASS = 1000  # with a number of their own; a program may make a loss anew at each step
 PARAMETERS, BUFFERS, GRADIENTS, OPTIMIZER_STATE = range(4)  # in the order of category.h
@@ -42,9 +43,10 @@ class Owners:
     def __init__(self, torch, library):
         self.torch = torch
         self.library = library
-        self.plain = (torch.Tensor, torch.nn.Parameter, torch.nn.parameter.Buffer)
+        self.plain = {torch.Tensor, torch.nn.Parameter, torch.nn.parameter.Buffer}
         self.modules = {}  # id: (weak reference, number of its path, path)
-        self.roots = {}  # id: weak reference
+        self.roots = {}  # id: weak references of its tree
+        self.parameters = {}  # id: (weak reference, number and path of its module)
         self.optimizers = {}  # id: (weak reference, number)
         self.classes = {}  # name: how many roots or optimizers have it
         self.root = None  # the one that ran last
@@ -60,8 +62,6 @@ class Owners:
     def number_of_module(self, module):
         known = self.modules.get(id(module))
         if known is not None and known[0]() is module:
-            if id(module) in self.roots:
-                self.root_runs(module)
             return known[1]
         root = self.root() if self.root is not None else None
         if root is not None and (module._parameters or module._modules):  # a layer that is new
@@ -72,60 +72,70 @@ class Owners:
         return self.modules[id(module)][1]
 
     def learn(self, root):
-        """The paths of a tree of modules, and the owners of their memory."""
+        """The paths of a tree of modules."""
         known = self.modules.get(id(root))
-        if known is None or known[0]() is not root:
-            path = self.new_name(root)
-        else:
-            path = known[2]
+        path = self.new_name(root) if known is None or known[0]() is not root else known[2]
+        tree = []
         for name, module in root.named_modules():
             whole = f"{path}.{name}" if name else path
-            self.modules[id(module)] = (weakref.ref(module), self.number(whole), whole)
+            tree.append(weakref.ref(module))
+            self.modules[id(module)] = (tree[-1], self.number(whole), whole)
             if module is not root:
                 self.roots.pop(id(module), None)
-        self.roots[id(root)] = weakref.ref(root)
-        self.root_runs(root)
-
-    def root_runs(self, root):
+        self.roots[id(root)] = tree
         if root._modules:
-            self.root = self.roots[id(root)]
-        self.tag_tree(root)
+            self.root = tree[0]
 
-    def tag(self, tensor, purpose, number, path=""):
-        """A sharded or quantized tensor has its type in the owner's name."""
+    def runs(self, module):
+        """A root: its tensors may be others than before."""
+        number = self.number_of_module(module)
+        tree = self.roots.get(id(module))
+        if tree is not None:
+            self.tag_tree(tree)
+        return number
+
+    def addresses(self, tensor, number, path):
+        """Of its memory, with the owner's number: of a sharded or quantized tensor its type is in the name."""
         if tensor is None or not tensor.is_cuda:
             return
-        if path and type(tensor) not in self.plain:
+        if type(tensor) in self.plain and not hasattr(tensor, "quant_state"):
+            yield tensor.data_ptr(), number
+            return
+        if path:
             number = self.number(f"{path} ({type(tensor).__name__})")
         for plain in tensors_in(tensor):
             try:
-                address = plain.untyped_storage().data_ptr()
+                yield plain.untyped_storage().data_ptr(), number
             except (RuntimeError, NotImplementedError):  # no memory of its own
                 continue
-            if address:
-                self.library.headroom_breakdown_tag(address, purpose, number)
 
-    def tag_tree(self, root):
-        for module in root.modules():
-            known = self.modules.get(id(module))
-            if known is None:
-                continue
-            for parameter in module._parameters.values():
-                self.tag(parameter, PARAMETERS, *known[1:])
-            for buffer in module._buffers.values():
-                self.tag(buffer, BUFFERS, *known[1:])
+    def tag(self, purpose, owned):
+        """owned: (tensor, number of its owner, path of its owner or "")."""
+        words = array("Q")
+        for one in owned:
+            for pair in self.addresses(*one):
+                words.extend(pair)
+        if words:
+            start, length = words.buffer_info()
+            self.library.headroom_breakdown_tag(start, length // 2, purpose)
 
-    def live_modules(self):
-        for reference, number, path in list(self.modules.values()):
-            module = reference()
-            if module is not None:
-                yield module, number, path
+    def tag_tree(self, tree):
+        known = [(module, *self.modules[id(module)][1:]) for module in (ref() for ref in tree)
+                 if module is not None and id(module) in self.modules]
+        parameters = [(p, number, path) for module, number, path in known
+                      for p in module._parameters.values() if p is not None]
+        self.tag(PARAMETERS, parameters)
+        self.tag(BUFFERS, [(b, number, path) for module, number, path in known
+                           for b in module._buffers.values()])
+        for parameter, number, path in parameters:
+            seen = self.parameters.get(id(parameter))
+            if seen is None or seen[0]() is not parameter:
+                self.parameters[id(parameter)] = (weakref.ref(parameter), number, path)
 
     def tag_gradients(self):
-        for module, number, path in self.live_modules():
-            for parameter in module._parameters.values():
-                if parameter is not None and parameter.is_leaf:
-                    self.tag(parameter.grad, GRADIENTS, number, path)
+        live = ((ref(), number, path) for ref, number, path in list(self.parameters.values()))
+        self.tag(GRADIENTS, [(p.grad, number, path) for p, number, path in live
+                             if p is not None and p.requires_grad and p.is_leaf])
 
     def number_of_optimizer(self, optimizer):
         known = self.optimizers.get(id(optimizer))
@@ -135,21 +145,22 @@ class Owners:
         return known[1]
 
     def see_optimizer(self, optimizer):
-        """Also parameters and gradients that no module has."""
-        number = self.number_of_optimizer(optimizer)
-        self.tag_gradients()
-        owned = {id(p) for m, _, _ in self.live_modules() for p in m._parameters.values()}
-        for group in optimizer.param_groups:
-            for parameter in group["params"]:
-                if id(parameter) not in owned:
-                    self.tag(parameter, PARAMETERS, number)
-                    self.tag(parameter.grad, GRADIENTS, number)
+        """Also parameters that no module has; their gradients, before a hook of backward frees them."""
+        own = self.number_of_optimizer(optimizer)
+        gradients, alone = [], []
+        for parameter in (p for group in optimizer.param_groups for p in group["params"]):
+            known = self.parameters.get(id(parameter))
+            if known is None or known[0]() is not parameter:
+                alone.append((parameter, own, ""))
+                known = None, own, ""
+            gradients.append((parameter.grad, *known[1:]))
+        self.tag(PARAMETERS, alone)
+        self.tag(GRADIENTS, gradients)
 
     def tag_state(self, optimizer):
         number = self.number_of_optimizer(optimizer)
-        for state in list(optimizer.state.values()):
-            for tensor in tensors_of_state(state):
-                self.tag(tensor, OPTIMIZER_STATE, number)
+        states = list(optimizer.state.values())
+        self.tag(OPTIMIZER_STATE, [(t, number, "") for s in states for t in tensors_of_state(s)])
 
     def find_all(self):
         """Modules and optimizers that have not run yet, too."""
@@ -162,6 +173,8 @@ class Owners:
         for module in unknown:
             if id(module) not in children:
                 self.learn(module)
+        for tree in list(self.roots.values()):
+            self.tag_tree(tree)
         for optimizer in found:
             if isinstance(optimizer, Optimizer):
                 self.tag_state(optimizer)

@@ -70,14 +70,20 @@ void on_block(int device, void* address, int64_t bytes, int64_t allocated, int64
   ledger.set_totals(allocated, reserved, now);
 }
 
-void tag(uintptr_t address, Category purpose, uint32_t owner) {
+// pairs: an address and its owner, `count` times.
+void tag(const uint64_t* pairs, size_t count, Category purpose) {
   static const uint32_t several = number_of("(several)");
   const std::scoped_lock lock(books().mutex);
-  for (auto& [device, ledger] : books().devices) ledger.tag(address, purpose, owner, several);
+  for (auto& [device, ledger] : books().devices) {
+    for (size_t i = 0; i < count; ++i) {
+      ledger.tag(pairs[2 * i], purpose, static_cast<uint32_t>(pairs[2 * i + 1]), several);
+    }
+  }
 }
 
 void on_workspace(void* address) {
-  tag(reinterpret_cast<uintptr_t>(address), Category::kWorkspaces, 0);
+  const uint64_t pair[] = {reinterpret_cast<uintptr_t>(address), 0};
+  tag(pair, 1, Category::kWorkspaces);
 }
 
 // The allocator asks for the circumstances of an allocation before it takes its lock.
@@ -142,9 +148,9 @@ void headroom_breakdown_begin_backward() { begin_backward(python_place().number)
 void headroom_breakdown_end_backward() { end_backward(); }
 void headroom_breakdown_begin_optimizer() { begin_optimizer(); }
 
-// purpose: a Category.
-void headroom_breakdown_tag(uintptr_t address, int purpose, uint32_t owner) {
-  tag(address, static_cast<Category>(purpose), owner);
+// pairs: an address and the number of its owner, `count` times; purpose: a Category.
+void headroom_breakdown_tag(const uint64_t* pairs, size_t count, int purpose) {
+  tag(pairs, count, static_cast<Category>(purpose));
 }
 
 void headroom_breakdown_end_optimizer(uint32_t owner) {
