@@ -72,7 +72,7 @@ void on_block(int device, void* address, int64_t bytes, int64_t allocated, int64
 
 // pairs: an address and its owner, `count` times.
 void tag(const uint64_t* pairs, size_t count, Category purpose) {
-  static const uint32_t several = number_of("(several)");
+  static const uint32_t several = number_of("(several modules)");
   const std::scoped_lock lock(books().mutex);
   for (auto& [device, ledger] : books().devices) {
     for (size_t i = 0; i < count; ++i) {
