@@ -71,12 +71,16 @@ class Scratch {
 
 std::vector<std::string> environment(const DryRun& request, const std::string& prefix) {
   const fs::path folder = fs::path(stand_in_libraries().front()).parent_path();
-  std::string observer = (folder / "libheadroom_observer.so").string();
-  if (access(observer.c_str(), R_OK) != 0) observer.clear();
+  // Own cells never ask NVML; programs of others do.
+  std::vector<std::string> last;
+  for (const char* const name : {"driver/libnvidia-ml.so.1", "libheadroom_observer.so"}) {
+    const std::string path = (folder / name).string();
+    if (access(path.c_str(), R_OK) == 0) last.push_back(path);
+  }
   std::vector<std::string> first;
   if (request.breakdown) first.push_back((folder / "libheadroom_blocks.so").string());
   std::vector<std::string> set =
-      stand_in_environment(request.card, request.count, prefix, observer, first);
+      stand_in_environment(request.card, request.count, prefix, first, last);
   if (request.breakdown) set.emplace_back("HEADROOM_DRYRUN_BREAKDOWN=1");
   set.push_back(path_list_variable("PYTHONPATH", (folder / "python_hook").string()));
   // Triton and torch's compiler link against the driver and ignore the folder that it is loaded

@@ -95,11 +95,11 @@ std::string path_list_variable(const std::string& name, const std::string& path)
 
 std::vector<std::string> stand_in_environment(const VirtualCard& card, int count,
                                               const std::string& report_prefix,
-                                              const std::string& observer,
-                                              const std::vector<std::string>& first) {
+                                              const std::vector<std::string>& first,
+                                              const std::vector<std::string>& last) {
   std::vector<std::string> libraries = stand_in_libraries();
   libraries.insert(libraries.begin(), first.begin(), first.end());
-  if (!observer.empty()) libraries.push_back(observer);
+  libraries.insert(libraries.end(), last.begin(), last.end());
   std::vector<std::string> environment = {
       path_list_variable("LD_PRELOAD", join(libraries, ":")),
       "HEADROOM_VIRTUAL_CARD=" + stand_in_description(card.card),

@@ -54,12 +54,11 @@ std::vector<std::string> stand_in_libraries();
 // The environment of a process on `count` of this card, for changed_environment(): "NAME=value" to
 // set, "NAME" to remove.
 // LD_PRELOAD keeps its content. report_prefix: see virtual_gpu/device/machine.h; "" = no report.
-// observer: one more library to preload, "" = none; first: libraries to preload before the
-// stand-in.
+// first, last: libraries to preload before and after the stand-in.
 std::vector<std::string> stand_in_environment(const VirtualCard& card, int count,
                                               const std::string& report_prefix,
-                                              const std::string& observer = "",
-                                              const std::vector<std::string>& first = {});
+                                              const std::vector<std::string>& first = {},
+                                              const std::vector<std::string>& last = {});
 
 // A variable that lists paths, with one prepended: "PYTHONPATH=path:...".
 std::string path_list_variable(const std::string& name, const std::string& path);

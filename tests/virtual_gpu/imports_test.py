@@ -13,8 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-# cuBLAS to cuFFT: stood in for or refused by name. cuFile, CUPTI, NVML, NVRTC and NVSHMEM are real:
-# they are asked only for what works without a card, or say themselves that there is none.
+# cuBLAS to cuFFT: stood in for or refused by name, NVML in programs only. cuFile, CUPTI, NVRTC and NVSHMEM are
+# real: they are asked only for what works without a card, or say themselves that there is none.
 STOOD_IN = re.compile(r"(__cuda|cuda|cublas|cublasLt|cudnn|cusolver|cusparse|cusparseLt|cufft|nccl)[A-Z]")
 DRIVER = re.compile(r"cu[A-Z]")
 LIBRARIES = ("libtorch_cuda.so", "libtorch_cuda_linalg.so", "libc10_cuda.so", "libtorch_cpu.so",
@@ -61,7 +61,10 @@ def main() -> int:
     print(f"libc10_cuda.so: {len(asked)} driver functions looked up, {len(unknown)} missing")
     for symbol in unknown:
         print(f"  {symbol}")
-    failures += len(unknown) + (0 if asked else 1)
+    nvml = set(re.findall(rb"\0(nvml[A-Z][A-Za-z0-9_]+)(?=\0)", (torch_lib / "libc10_cuda.so").read_bytes()))
+    absent = sorted(name.decode() for name in nvml if name.decode() not in defined)
+    print(f"libc10_cuda.so: {len(nvml)} functions of NVML looked up, {len(absent)} missing {absent}")
+    failures += len(unknown) + len(absent) + (0 if asked and nvml else 1)
     if not any(name.startswith("cudaMalloc") for name in defined):
         print("the stand-in defines no cudaMalloc: the wrong file?")
         failures += 1

@@ -111,8 +111,8 @@ constexpr std::pair<cudaDeviceAttr, OfCard> kAttributes[] = {
     {cudaDevAttrIpcEventSupport, kSupported},
 };
 
-int attribute(const Card& card, int ordinal, cudaDeviceAttr attr) {
-  if (attr == cudaDevAttrPciBusId) return ordinal + 1;
+int attribute(const Card& card, int card_of_host, cudaDeviceAttr attr) {
+  if (attr == cudaDevAttrPciBusId) return card_of_host + 1;
   const auto* const texture =
       std::ranges::find(kTextureLimits, attr, &std::pair<cudaDeviceAttr, int>::first);
   if (texture != std::end(kTextureLimits)) return texture->second;
@@ -173,7 +173,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attr, int device) 
   if (const cudaError_t error = usable()) return error;
   if (device < 0 || device >= Machine::get().count()) return result(cudaErrorInvalidDevice);
   if (attr <= 0 || attr >= cudaDevAttrMax) return result(cudaErrorInvalidValue);
-  *value = attribute(Machine::get().device(device).card(), device, attr);
+  *value =
+      attribute(Machine::get().device(device).card(), Machine::get().card_of_host(device), attr);
   return cudaSuccess;
 }
 
@@ -181,7 +182,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* prop, int device) {
   if (const cudaError_t error = usable()) return error;
   if (device < 0 || device >= Machine::get().count()) return result(cudaErrorInvalidDevice);
   const Card& card = Machine::get().device(device).card();
-  const auto ask = [&](cudaDeviceAttr attr) { return attribute(card, device, attr); };
+  const auto ask = [&](cudaDeviceAttr attr) {
+    return attribute(card, Machine::get().card_of_host(device), attr);
+  };
   *prop = {};
   set_limits(*prop);
   set_supported(*prop);

@@ -50,7 +50,8 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
 cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
   if (const cudaError_t error = usable()) return error;
   if (device < 0 || device >= Machine::get().count()) return result(cudaErrorInvalidDevice);
-  std::snprintf(text, static_cast<size_t>(length), "0000:%02x:00.0", device + 1);
+  std::snprintf(text, static_cast<size_t>(length), "0000:%02x:00.0",
+                Machine::get().card_of_host(device) + 1);
   return cudaSuccess;
 }
 
@@ -58,12 +59,13 @@ cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) {
   if (const cudaError_t error = usable()) return error;
   unsigned domain = 0;
   unsigned bus = 0;
-  if (std::sscanf(text, "%x:%x", &domain, &bus) != 2 || bus == 0 ||
-      static_cast<int>(bus) > Machine::get().count()) {
-    return result(cudaErrorInvalidValue);
+  if (std::sscanf(text, "%x:%x", &domain, &bus) != 2) return result(cudaErrorInvalidValue);
+  for (int i = 0; i < Machine::get().count(); ++i) {
+    if (Machine::get().card_of_host(i) + 1 != static_cast<int>(bus)) continue;
+    *device = i;
+    return cudaSuccess;
   }
-  *device = static_cast<int>(bus) - 1;
-  return cudaSuccess;
+  return result(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {

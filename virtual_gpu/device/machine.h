@@ -49,6 +49,8 @@ class Machine {
   Device& device(int ordinal) { return *devices_[static_cast<size_t>(ordinal)]; }
   // The UUID of get_device_properties(); belongs to the card, whatever its number here.
   std::array<char, 16> uuid(int ordinal) const;
+  // The number of a visible card among all cards of the host.
+  int card_of_host(int ordinal) const { return cards_[static_cast<size_t>(ordinal)]; }
   // The calling thread's device.
   static int current();
   static void set_current(int ordinal);

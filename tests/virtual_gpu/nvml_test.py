@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""NVML beside the runtime on virtual cards: the same cards, names, UUIDs and bytes.
+
+usage: nvml_test.py HEADROOM PYTHON
+"""
+
+import json
+import os
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+HEADROOM, PYTHON = sys.argv[1:3]
+PROGRAM = Path(__file__).parent / "programs" / "nvml.py"
+
+
+def run(*flags, visible=None):
+    environment = [] if visible is None else ["env", f"CUDA_VISIBLE_DEVICES={visible}"]
+    done = subprocess.run([HEADROOM, "dryrun", "--card", "h100-80gb", "--count", "2", "--", *environment, PYTHON,
+                           PROGRAM, *flags], capture_output=True, text=True, env=os.environ, check=False)
+    if done.returncode != 0:
+        raise AssertionError(done.stderr)
+    return json.loads(done.stdout), done.stderr
+
+
+class Nvml(unittest.TestCase):
+    def test_it_agrees_with_the_runtime(self):
+        for visible, card in ((None, 0), ("1", 1)):
+            with self.subTest(visible=visible):
+                found, _ = run(visible=visible)
+                runtime = found["torch"]
+                self.assertEqual(runtime["count"], 2 if visible is None else 1)
+                self.assertEqual(len(found["cards"]), 2)
+                mine, other = found["cards"][card], found["cards"][1 - card]
+                self.assertEqual({name: mine[name] for name in ("name", "uuid", "total", "used")},
+                                 {name: runtime[name] for name in ("name", "uuid", "total", "used")})
+                self.assertEqual(runtime["bus"], card + 1)
+                self.assertEqual(other["used"], 0)
+                self.assertNotEqual(other["uuid"], mine["uuid"])
+
+    def test_a_program_that_only_asks_has_no_use_of_cuda(self):
+        found, report = run("--no-cuda")
+        self.assertEqual(len(found["cards"]), 2)
+        self.assertIn("no process reported any use of CUDA", report)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
