@@ -36,7 +36,7 @@ WITH_EVENTS = OTHERS + [f"broken_down.py,{name}" for name in ("adamw", "checkpoi
 def run(folder: Path, name: str, texts: list[str], *flags: str) -> subprocess.CompletedProcess:
     command = [HEADROOM, "dryrun", "--card", "rtx4090", "--bytes", "2GiB", "--json", f"{name}.json", *flags]
     program = [sys.executable, str(PROGRAMS / "in_turn.py"), *(str(PROGRAMS / text) for text in texts)]
-    return subprocess.run([*command, "--", *program], cwd=folder, capture_output=True, text=True, timeout=400)
+    return subprocess.run([*command, "--", *program], cwd=folder, capture_output=True, text=True, timeout=850)
 
 
 def by_text(done: subprocess.CompletedProcess) -> dict[str, int]:
