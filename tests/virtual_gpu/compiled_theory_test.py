@@ -32,7 +32,6 @@ OPERATIONS = (
     ("--optimizer", "lion"), ("--optimizer", "adam-mini"), ("--optimizer", "adam8bit"),
     ("--activations", "int8:min=0"), ("--activations", "fp8:min=0"),
     ("--recompute", "blocks:40%", "--activations", "int8:min=0"),
-    ("--param-dtype", "bf16", "--rounding", "stochastic"),
 )
 
 
