@@ -47,6 +47,11 @@ class QuietLog {
 
 }  // namespace
 
+bool is_aligned(const Tensor& tensor) {
+  constexpr uintptr_t kBytes = 16;
+  return reinterpret_cast<uintptr_t>(tensor.const_data_ptr()) % kBytes == 0;
+}
+
 CompiledLibrary::CompiledLibrary(const std::string& file, torch::Device device)
     : device_(device), out_of_memories_(out_of_memories(device)), runner_(load(file, device)) {}
 

@@ -13,6 +13,9 @@ class AOTIModelContainerRunner;
 
 namespace headroom {
 
+// True if a tensor begins as kernels expect, at a multiple of 16 bytes.
+bool is_aligned(const torch::Tensor& tensor);
+
 class CompiledLibrary {
  public:
   CompiledLibrary(const std::string& file, torch::Device device);

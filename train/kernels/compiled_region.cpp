@@ -55,12 +55,6 @@ std::vector<SavedPlace> places_of(const nlohmann::json& saved) {
   return places;
 }
 
-// The kernels need tensors that begin at multiples of 16 bytes; torch.compile copies others too.
-bool is_aligned(const Tensor& tensor) {
-  constexpr uintptr_t kBytes = 16;
-  return reinterpret_cast<uintptr_t>(tensor.const_data_ptr()) % kBytes == 0;
-}
-
 }  // namespace
 
 struct CompiledRegion::Parts {
@@ -174,6 +168,7 @@ Tensor CompiledRegion::run(std::vector<Tensor> inputs) const {
     TORCH_CHECK(inputs[i].sizes() == parts_->shapes[i] && inputs[i].is_contiguous(),
                 parts_->inputs[i], " is ", inputs[i].sizes(), " with strides ", inputs[i].strides(),
                 ", and the region was compiled for contiguous ", parts_->shapes[i]);
+    // torch.compile copies such inputs too.
     if (!is_aligned(inputs[i])) inputs[i] = inputs[i].clone();
   }
   variable_list outputs = parts_->forward->run(variable_list(inputs));

@@ -27,21 +27,25 @@ bool is_budget(const RunSpec& spec) { return spec.checkpoint.kind == CheckpointK
 
 }  // namespace
 
+nlohmann::json library_settings(const RunSpec& spec) {
+  return {{"device", spec.device.kind == DeviceKind::kCpu ? "cpu" : "cuda"},
+          {"card", is_virtual(spec) ? spec.device.card : kOwnCard},
+          {"torch", HEADROOM_TORCH_VERSION}};
+}
+
 std::vector<nlohmann::json> region_settings(const RunSpec& spec) {
   const ModelConfig config = model_config(spec);
-  const nlohmann::json shared = {
+  nlohmann::json shared = library_settings(spec);
+  shared.update({
       {"batch", sequences_of_a_pass(spec)},
       {"context", spec.context_length},
       {"d_model", config.d_model},
       {"norm_eps", config.norm_eps},
       {"precision", word_of(spec.precision)},
       {"param_dtype", word_of(spec.weights)},
-      {"device", spec.device.kind == DeviceKind::kCpu ? "cpu" : "cuda"},
-      {"card", is_virtual(spec) ? spec.device.card : kOwnCard},
       {"budget", is_budget(spec) ? static_cast<double>(spec.checkpoint.number) / 100 : 1.0},
-      {"torch", HEADROOM_TORCH_VERSION},
       {"sources", HEADROOM_REGION_SOURCES},
-  };
+  });
   nlohmann::json block = shared;
   block.update({{"region", "block"},
                 {"heads", config.heads},

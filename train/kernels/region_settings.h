@@ -13,6 +13,9 @@ namespace headroom {
 // The "card" of a region that is not compiled for a virtual card.
 inline constexpr const char* kOwnCard = "this machine's";
 
+// The settings of every library: its device, the card and torch.
+nlohmann::json library_settings(const RunSpec& spec);
+
 // The settings on which the libraries depend: those of a block, then those of the head with its
 // loss.
 std::vector<nlohmann::json> region_settings(const RunSpec& spec);

@@ -114,7 +114,7 @@ bool Adam8bit::update_compiled(const Chunk& chunk) const {
     return options_.compiled->run(tensors, {keep(), rate(), 1 - options_.beta1, options_.beta2,
                                             1 - options_.beta2, correction(), options_.eps});
   };
-  if (!m_map.code_table) return run({m_map.values, m_map.middles, v_map.values, v_map.middles});
+  if (!m_map.code_table) return run({m_map.values, v_map.values, m_map.middles, v_map.middles});
   Tensor m = torch::empty_like(tensors[0], torch::kFloat);
   Tensor v = torch::empty_like(m);
   if (!run({m_map.values, v_map.values, m, v})) return false;

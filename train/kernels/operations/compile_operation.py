@@ -34,10 +34,10 @@ def dtype_of(name, settings):
     return {"random_bits": torch.int32, "rounded": torch.bfloat16}.get(name, torch.float32)
 
 
-def example(name, tensors, settings):
+def example(argument, settings):
     """A tensor for the argument, and which of its sizes vary."""
-    device, width = settings["device"], settings["width"]
-    if name not in tensors:
+    name, device, width = argument.name, settings["device"], settings["width"]
+    if argument.kind is argument.KEYWORD_ONLY:
         return torch.tensor(0.5, dtype=torch.float64), None
     if name in TABLES:
         return torch.zeros(256 - name.endswith("middles"), device=device), None
@@ -52,22 +52,25 @@ def example(name, tensors, settings):
 
 
 class Operation(torch.nn.Module):
-    def __init__(self, function):
+    def __init__(self, function, arguments):
         super().__init__()
         self.function = function
+        self.numbers = [one.name for one in arguments if one.kind is one.KEYWORD_ONLY]
 
     def forward(self, *inputs):
-        self.function(*inputs)
+        first = len(inputs) - len(self.numbers)
+        self.function(*inputs[:first], **dict(zip(self.numbers, inputs[first:], strict=True)))
         return ()
 
 
 def compile_operation(settings, folder):
     function = getattr(operations, settings["operation"])
-    names = list(inspect.signature(function).parameters)
-    made = [example(name, settings["tensors"], settings) for name in names]
+    arguments = list(inspect.signature(function).parameters.values())
+    made = [example(argument, settings) for argument in arguments]
     inputs = tuple(tensor for tensor, _ in made)
     with torch.no_grad():
-        program = export(Operation(function), inputs, dynamic_shapes=(tuple(sizes for _, sizes in made),))
+        program = export(Operation(function, arguments), inputs,
+                         dynamic_shapes=(tuple(sizes for _, sizes in made),))
         torch._inductor.aot_compile(program.module(), inputs, options={
             **LIBRARY_SETTINGS, "aot_inductor.output_path": str(folder / "operation.so")})
     for left in folder.iterdir():

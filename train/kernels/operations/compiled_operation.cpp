@@ -15,14 +15,10 @@ using torch::Tensor;
 
 constexpr int64_t kMost = int64_t{1} << 30;  // elements: kernels may index by 32 bits
 
-bool is_taken(const Tensor& tensor) {
-  constexpr uintptr_t kAlignment = 16;  // bytes
-  return tensor.is_contiguous() &&
-         reinterpret_cast<uintptr_t>(tensor.const_data_ptr()) % kAlignment == 0;
-}
-
 bool are_taken(const std::vector<Tensor>& tensors) {
-  return std::all_of(tensors.begin(), tensors.end(), is_taken);
+  return std::all_of(tensors.begin(), tensors.end(), [](const Tensor& tensor) {
+    return tensor.is_contiguous() && is_aligned(tensor);
+  });
 }
 
 // One copy of each library on each device, as long as somebody holds it.

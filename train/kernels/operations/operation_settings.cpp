@@ -11,10 +11,9 @@ namespace {
 
 using nlohmann::json;
 
-// An operation's tensors in order. The width of a block: null for flat tensors, 0 if it varies.
+// The width of a block: null for flat tensors, 0 if it varies.
 struct Entry {
   const char* operation;
-  std::vector<std::string> tensors;
   json width;
 };
 
@@ -23,20 +22,11 @@ bool is_on_cpu(const RunSpec& spec) { return spec.device.kind == DeviceKind::kCp
 std::optional<Entry> update_entry(const RunSpec& spec) {
   switch (spec.optimizer) {
     case OptimizerKind::kLion:
-      return Entry{"lion", {"p", "g", "m"}, nullptr};
+      return Entry{"lion", nullptr};
     case OptimizerKind::kAdamMini:
-      return Entry{"adam_mini", {"p", "g", "m", "denominator"}, 0};
+      return Entry{"adam_mini", 0};
     case OptimizerKind::kAdam8bit:
-      if (is_on_cpu(spec)) {
-        return Entry{
-            "adam8bit_moments",
-            {"p", "g", "m", "v", "m_scale", "v_scale", "values", "positive", "new_m", "new_v"},
-            k8BitBlock};
-      }
-      return Entry{"adam8bit",
-                   {"p", "g", "m", "v", "m_scale", "v_scale", "values", "middles", "positive",
-                    "positive_middles"},
-                   k8BitBlock};
+      return Entry{is_on_cpu(spec) ? "adam8bit_moments" : "adam8bit", k8BitBlock};
     case OptimizerKind::kAdamw:
     case OptimizerKind::kSgd:
     case OptimizerKind::kMuon:
@@ -50,17 +40,15 @@ bool updates_here(const RunSpec& spec) {
          !offloads_optimizer(spec);
 }
 
-json shared_settings(const RunSpec& spec, const Entry& entry) {
-  return {{"operation", entry.operation},
-          {"tensors", entry.tensors},
-          {"width", entry.width},
-          {"device", is_on_cpu(spec) ? "cpu" : "cuda"},
-          {"card", is_virtual(spec) ? spec.device.card : kOwnCard},
-          {"torch", HEADROOM_TORCH_VERSION},
-          {"sources", HEADROOM_OPERATION_SOURCES}};
+json settings_of(const RunSpec& spec, const Entry& entry) {
+  json settings = library_settings(spec);
+  settings.update({{"operation", entry.operation},
+                   {"width", entry.width},
+                   {"sources", HEADROOM_OPERATION_SOURCES}});
+  return settings;
 }
 
-// The types of what a step saves for backward.
+// The types of the tensors that a step saves for backward.
 std::vector<std::string> types_of_activations(const RunSpec& spec) {
   if (spec.precision == Precision::kFp16) return {"float32", "float16"};
   const bool has_bf16 = spec.precision == Precision::kBf16 || spec.weights == WeightType::kBf16;
@@ -75,8 +63,7 @@ void add_packing(const RunSpec& spec, std::vector<json>& all) {
   }
   for (const char* const operation : {"pack", "unpack"}) {
     for (const std::string& type : types_of_activations(spec)) {
-      json& settings = all.emplace_back(
-          shared_settings(spec, {operation, {"numbers", "codes", "scales"}, form.block}));
+      json& settings = all.emplace_back(settings_of(spec, {operation, form.block}));
       settings["number_type"] = type;
       settings["code_type"] = form.codes()->type == DType::kInt8 ? "int8" : "uint8";
     }
@@ -99,11 +86,8 @@ bool has_compiled_rounding(const RunSpec& spec) {
 
 std::vector<json> operation_settings(const RunSpec& spec) {
   std::vector<json> all;
-  if (has_compiled_update(spec)) all.push_back(shared_settings(spec, *update_entry(spec)));
-  if (has_compiled_rounding(spec)) {
-    all.push_back(
-        shared_settings(spec, {"round_to_bf16", {"fp32", "random_bits", "rounded"}, nullptr}));
-  }
+  if (has_compiled_update(spec)) all.push_back(settings_of(spec, *update_entry(spec)));
+  if (has_compiled_rounding(spec)) all.push_back(settings_of(spec, {"round_to_bf16", nullptr}));
   add_packing(spec, all);
   return all;
 }

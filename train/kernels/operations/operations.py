@@ -1,7 +1,8 @@
 """Updates and encodings that --kernels compiled compiles: one kernel for several of ATen.
 
 Each gives the bits of the C++ code that is named beside it; fma() is written where ATen rounds a
-product and a sum once on a CPU. Tensors are flat, or (blocks, width). They are overwritten in place.
+product and a sum once on a CPU. Tensors are flat, or (blocks, width), and overwritten in place.
+Arguments after the star are numbers of the host.
 """
 
 import torch
@@ -18,14 +19,14 @@ def lerp(start, end, weight):
     return fma(number(weight, start), end - start, start)
 
 
-def lion(p, g, m, keep, rate, weight, new_weight):
+def lion(p, g, m, *, keep, rate, weight, new_weight):
     """train/optim/lion.cpp update_one."""
     direction = torch.sign(lerp(m, g, weight))
     p.copy_(fma(direction, number(-rate, p), p * number(keep, p)))
     m.copy_(lerp(m, g, new_weight))
 
 
-def adam_mini(p, g, m, denominator, keep, rate, weight):
+def adam_mini(p, g, m, denominator, *, keep, rate, weight):
     """train/optim/adam_mini.cpp update_one; the denominator is that of each block."""
     new = lerp(m, g, weight)
     m.copy_(new)
@@ -36,15 +37,15 @@ def decoded(codes, values, scale):
     return values[codes.to(torch.int32)] * scale
 
 
-def moments(g, m, v, lost, weight, keep, new_weight):
+def moved(p, g, m, v, keep, rate, weight, second_keep, second_weight, correction, eps):
+    """Moves p by new moments, which it returns; an element without a finite gradient loses them."""
+    lost = (g - g) != 0
     new_m = torch.where(lost, 0.0, lerp(m, g, weight))
-    square = fma(number(new_weight, g) * g, g, v * number(keep, v))
-    return new_m, torch.where(lost, 0.0, square)
-
-
-def moved(p, m, v, keep, rate, correction, eps):
-    update = m / (torch.sqrt(v) / number(correction, v) + number(eps, v))
-    return fma(update, number(-rate, p), p * number(keep, p))
+    square = fma(number(second_weight, g) * g, g, v * number(second_keep, v))
+    new_v = torch.where(lost, 0.0, square)
+    update = new_m / (torch.sqrt(new_v) / number(correction, v) + number(eps, v))
+    p.copy_(fma(update, number(-rate, p), p * number(keep, p)))
+    return new_m, new_v
 
 
 def encoded(x, middles):
@@ -52,24 +53,23 @@ def encoded(x, middles):
     return torch.bucketize(x / scale, middles, out_int32=True).to(torch.uint8), scale
 
 
-def adam8bit(p, g, m, v, m_scale, v_scale, values, middles, positive, positive_middles,
+def adam8bit(p, g, m, v, m_scale, v_scale, values, positive, middles, positive_middles, *,
              keep, rate, weight, second_keep, second_weight, correction, eps):
     """train/optim/adam8bit.cpp update_chunk."""
-    new_m, new_v = moments(g, decoded(m, values, m_scale), decoded(v, positive, v_scale), (g - g) != 0,
-                           weight, second_keep, second_weight)
-    p.copy_(moved(p, new_m, new_v, keep, rate, correction, eps))
-    for new, codes, scale, between in ((new_m, m, m_scale, middles), (new_v, v, v_scale, positive_middles)):
-        new_codes, new_scale = encoded(new, between)
+    new = moved(p, g, decoded(m, values, m_scale), decoded(v, positive, v_scale), keep, rate, weight,
+                second_keep, second_weight, correction, eps)
+    for moment, codes, scale, between in zip(new, (m, v), (m_scale, v_scale),
+                                             (middles, positive_middles), strict=True):
+        new_codes, new_scale = encoded(moment, between)
         codes.copy_(new_codes)
         scale.copy_(new_scale)
 
 
-def adam8bit_moments(p, g, m, v, m_scale, v_scale, values, positive, new_m, new_v,
+def adam8bit_moments(p, g, m, v, m_scale, v_scale, values, positive, new_m, new_v, *,
                      keep, rate, weight, second_keep, second_weight, correction, eps):
     """The same up to the encoding, which a table does faster on a CPU."""
-    made_m, made_v = moments(g, decoded(m, values, m_scale), decoded(v, positive, v_scale), (g - g) != 0,
-                             weight, second_keep, second_weight)
-    p.copy_(moved(p, made_m, made_v, keep, rate, correction, eps))
+    made_m, made_v = moved(p, g, decoded(m, values, m_scale), decoded(v, positive, v_scale), keep,
+                           rate, weight, second_keep, second_weight, correction, eps)
     new_m.copy_(made_m)
     new_v.copy_(made_v)
 
@@ -80,7 +80,7 @@ def round_to_bf16(fp32, random_bits, rounded):
     rounded.copy_(torch.where(torch.isfinite(fp32), bits.view(torch.float32), fp32))
 
 
-def pack(numbers, codes, scales, largest_code):
+def pack(numbers, codes, scales, *, largest_code):
     """train/techniques/activations/quantize.cpp encode; e4m3 codes are given as bytes."""
     low, high = numbers.amin(1, keepdim=True), numbers.amax(1, keepdim=True)
     largest = torch.maximum(high, -low).to(torch.float32)
