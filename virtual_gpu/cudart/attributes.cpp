@@ -6,6 +6,7 @@
 
 #include "virtual_gpu/cudart/error.h"
 #include "virtual_gpu/cudart/texture_limits.h"
+#include "virtual_gpu/device/visible.h"
 
 using namespace virtual_gpu;
 
@@ -112,7 +113,7 @@ constexpr std::pair<cudaDeviceAttr, OfCard> kAttributes[] = {
 };
 
 int attribute(const Card& card, int card_of_host, cudaDeviceAttr attr) {
-  if (attr == cudaDevAttrPciBusId) return card_of_host + 1;
+  if (attr == cudaDevAttrPciBusId) return pci_bus_of(card_of_host);
   const auto* const texture =
       std::ranges::find(kTextureLimits, attr, &std::pair<cudaDeviceAttr, int>::first);
   if (texture != std::end(kTextureLimits)) return texture->second;

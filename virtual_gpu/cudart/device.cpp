@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "virtual_gpu/cudart/error.h"
+#include "virtual_gpu/device/visible.h"
 
 using namespace virtual_gpu;
 
@@ -51,7 +52,7 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
   if (const cudaError_t error = usable()) return error;
   if (device < 0 || device >= Machine::get().count()) return result(cudaErrorInvalidDevice);
   std::snprintf(text, static_cast<size_t>(length), "0000:%02x:00.0",
-                Machine::get().card_of_host(device) + 1);
+                pci_bus_of(Machine::get().card_of_host(device)));
   return cudaSuccess;
 }
 
@@ -61,7 +62,7 @@ cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) {
   unsigned bus = 0;
   if (std::sscanf(text, "%x:%x", &domain, &bus) != 2) return result(cudaErrorInvalidValue);
   for (int i = 0; i < Machine::get().count(); ++i) {
-    if (Machine::get().card_of_host(i) + 1 != static_cast<int>(bus)) continue;
+    if (pci_bus_of(Machine::get().card_of_host(i)) != static_cast<int>(bus)) continue;
     *device = i;
     return cudaSuccess;
   }

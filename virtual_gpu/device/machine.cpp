@@ -40,16 +40,6 @@ int whole_number(const std::string& text) {
   return error == std::errc() && rest == end ? value : -1;
 }
 
-int count_from(const std::string& text) {
-  if (text.empty()) return 1;
-  const int count = whole_number(text);
-  if (count < 1 || count > Machine::kMostDevices) {
-    throw std::invalid_argument("HEADROOM_VIRTUAL_COUNT='" + text + "' is not 1 to " +
-                                std::to_string(Machine::kMostDevices));
-  }
-  return count;
-}
-
 bool are_events_late(const std::string& text) {
   if (text == "late") return true;
   if (text.empty() || text == "done") return false;
@@ -99,6 +89,17 @@ void refuse_other_runtime() {
 
 }  // namespace
 
+int cards_of_machine() {
+  const std::string text = environment("HEADROOM_VIRTUAL_COUNT");
+  if (text.empty()) return 1;
+  const int count = whole_number(text);
+  if (count < 1 || count > Machine::kMostDevices) {
+    throw std::invalid_argument("HEADROOM_VIRTUAL_COUNT='" + text + "' is not 1 to " +
+                                std::to_string(Machine::kMostDevices));
+  }
+  return count;
+}
+
 Machine& Machine::get() {
   static Machine* machine = new Machine();
   return *machine;
@@ -136,7 +137,7 @@ void Machine::read_environment() {
     }
     const Card card = parse_card(text);
     if (are_events_late(environment("HEADROOM_VIRTUAL_EVENTS"))) streams.make_late();
-    cards_of_host_ = count_from(environment("HEADROOM_VIRTUAL_COUNT"));
+    cards_of_host_ = cards_of_machine();
     cards_ = visible_cards(getenv("CUDA_VISIBLE_DEVICES"), cards_of_host_);
     say_missing_card(cards_of_host_);
     for (int i = 0; i < static_cast<int>(cards_.size()); ++i) {

@@ -30,6 +30,10 @@ extern "C" __attribute__((weak)) void virtual_gpu_machine_made(const char* stem)
 
 namespace virtual_gpu {
 
+// The number of cards that the environment describes. Throws std::invalid_argument if that is no
+// number from 1 to Machine::kMostDevices.
+int cards_of_machine();
+
 class Machine {
  public:
   static constexpr int kMostDevices = 64;

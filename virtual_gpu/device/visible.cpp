@@ -9,19 +9,6 @@
 namespace virtual_gpu {
 namespace {
 
-// "GPU-76697274-7561-6c2d-3030-000000000000"
-std::string uuid_text(int card) {
-  std::string text = "GPU";
-  const std::array<char, 16> bytes = uuid_of(card);
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    constexpr const char* kDigits = "0123456789abcdef";
-    text += kDigits[static_cast<unsigned char>(bytes[i]) / 16];
-    text += kDigits[static_cast<unsigned char>(bytes[i]) % 16];
-  }
-  return text;
-}
-
 // -1 = none, or several.
 int card_with_uuid(const std::string& beginning, int count) {
   int found = -1;
@@ -49,6 +36,18 @@ std::array<char, 16> uuid_of(int card) {
   std::array<char, 16> bytes{};
   text.copy(bytes.data(), bytes.size());
   return bytes;
+}
+
+std::string uuid_text(int card) {
+  std::string text = "GPU";
+  const std::array<char, 16> bytes = uuid_of(card);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    constexpr const char* kDigits = "0123456789abcdef";
+    text += kDigits[static_cast<unsigned char>(bytes[i]) / 16];
+    text += kDigits[static_cast<unsigned char>(bytes[i]) % 16];
+  }
+  return text;
 }
 
 std::vector<int> visible_cards(const char* list, int count) {

@@ -5,8 +5,10 @@
 #include <cstring>
 #include <string>
 
+#include "virtual_gpu/device/visible.h"
 #include "virtual_gpu/nvml/host.h"
 
+using namespace virtual_gpu;
 using namespace virtual_gpu::nvml;
 
 namespace {
@@ -31,8 +33,10 @@ Result find_by_bus(const char* text, DeviceHandle* device) {
   unsigned domain = 0;
   unsigned bus = 0;
   if (text == nullptr || std::sscanf(text, "%x:%x", &domain, &bus) != 2) return kInvalidArgument;
-  const Result result = find(static_cast<int>(bus) - 1, device);
-  return result == kInvalidArgument ? kNotFound : result;
+  for (int i = 0; i < card_count(); ++i) {
+    if (pci_bus_of(i) == static_cast<int>(bus)) return find(i, device);
+  }
+  return is_initialized() ? kNotFound : kUninitialized;
 }
 
 // Processes on a card: this one, where it uses CUDA. Other processes have cards of their own here.
@@ -117,7 +121,7 @@ Result nvmlDeviceGetCudaComputeCapability(DeviceHandle device, int* major, int* 
 
 Result nvmlDeviceGetPciInfo_v3(DeviceHandle device, PciInfo* info) {
   return answer(device, info, [&] {
-    const auto bus = static_cast<uint32_t>(device->card) + 1;
+    const auto bus = static_cast<uint32_t>(pci_bus_of(device->card));
     std::memset(info, 0, sizeof *info);
     info->bus = bus;
     std::snprintf(info->legacy_bus_id, sizeof info->legacy_bus_id, "0000:%02X:00.0", bus);

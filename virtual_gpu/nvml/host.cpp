@@ -1,15 +1,12 @@
 #include "virtual_gpu/nvml/host.h"
 
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 #include <stdexcept>
 #include <vector>
 
 #include "virtual_gpu/device/machine.h"
-#include "virtual_gpu/device/visible.h"
 
 namespace virtual_gpu::nvml {
 namespace {
@@ -25,12 +22,10 @@ Host read_host() {
   if (text == nullptr || *text == '\0') return host;
   try {
     host.card = parse_card(text);
+    for (int i = 0; i < cards_of_machine(); ++i) host.cards.push_back({i});
   } catch (const std::invalid_argument&) {
-    return host;  // the first CUDA call names the fault
+    host.cards.clear();  // the first CUDA call names the fault
   }
-  const char* const count = std::getenv("HEADROOM_VIRTUAL_COUNT");
-  const int cards = count == nullptr || *count == '\0' ? 1 : std::atoi(count);
-  for (int i = 0; i < cards && i < Machine::kMostDevices; ++i) host.cards.push_back({i});
   return host;
 }
 
@@ -61,19 +56,6 @@ Result check(DeviceHandle device) {
 bool is_initialized() { return users.load() > 0; }
 void initialize() { ++users; }
 void shut_down() { --users; }
-
-std::string uuid_text(int ordinal) {
-  std::string text = "GPU";
-  int byte = 0;
-  for (const char value : uuid_of(ordinal)) {
-    if (byte == 0 || byte == 4 || byte == 6 || byte == 8 || byte == 10) text += '-';
-    char digits[3];
-    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(value));
-    text += digits;
-    ++byte;
-  }
-  return text;
-}
 
 uint64_t used_here(int ordinal) {
   if (!Machine::is_of_this_process()) return 0;

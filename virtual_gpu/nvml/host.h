@@ -27,9 +27,6 @@ bool is_initialized();
 void initialize();
 void shut_down();
 
-// "GPU-..." as nvidia-smi prints it.
-std::string uuid_text(int ordinal);
-
 // Bytes that this process takes of a card, with its context; 0 before its first allocation there.
 uint64_t used_here(int ordinal);
 

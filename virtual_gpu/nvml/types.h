@@ -43,7 +43,7 @@ struct ProcessInfoV1 {
   uint64_t used_bytes;
 };
 
-// Of versions 2 and 3 of the query.
+// The layout of versions 2 and 3 of the query.
 struct ProcessInfo {
   uint32_t pid;
   uint64_t used_bytes;
