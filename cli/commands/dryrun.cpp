@@ -208,6 +208,20 @@ bool has_breakdown(const Arguments& arguments) {
   return has;
 }
 
+// Throws for files and tables of one run.
+void check_runs_twice(const Arguments& arguments) {
+  const auto refuse = [&](const std::string& flag, const std::string& value,
+                          const std::string& example) {
+    if (!arguments.has(flag)) return;
+    throw UsageError(
+        "--" + flag, value,
+        "needs a single run, and --events both makes two runs; allowed: --events done or late",
+        "--events late " + example);
+  };
+  refuse("snapshot", arguments.get("snapshot"), "--snapshot run.pickle");
+  refuse("breakdown", "", "--breakdown");
+}
+
 DryRun request_of(const Arguments& arguments, const std::vector<std::string>& values,
                   std::vector<std::string> words) {
   if (!arguments.positional.empty()) {
@@ -242,18 +256,7 @@ DryRun request_of(const Arguments& arguments, const std::vector<std::string>& va
   request.skip_host_init = arguments.has("skip-host-init");
   request.breakdown = has_breakdown(arguments);
   request.events = parse_events(arguments.get("events", "done"));
-  if (request.events == Events::kBoth && !request.snapshot.empty()) {
-    throw UsageError(
-        "--snapshot", arguments.get("snapshot"),
-        "needs a single run, and --events both makes two runs; allowed: --events done or late",
-        "--events late --snapshot run.pickle");
-  }
-  if (request.events == Events::kBoth && request.breakdown) {
-    throw UsageError("--breakdown", "",
-                     "needs a single run, and --events both makes two runs; allowed: --events done "
-                     "or late",
-                     "--events late --breakdown");
-  }
+  if (request.events == Events::kBoth) check_runs_twice(arguments);
   request.words = std::move(words);
   return request;
 }

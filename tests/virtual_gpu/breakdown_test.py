@@ -178,7 +178,7 @@ class Breakdown(unittest.TestCase):
         refused = self.refusal("broken_down.py,refused")
         self.assertIn("activations", refused["categories"])
         kept, recomputed = (self.uses(name)["activations"] for name in ("growing", "checkpointed"))
-        # Of each block its input, and the output of relu, four times as wide.
+        # Each block keeps its input and the output of relu, which is four times as wide.
         self.assertGreaterEqual(kept, LAYERS * 5 * ROW_BYTES)
         self.assertLess(recomputed, kept)
 

@@ -28,7 +28,7 @@ inline constexpr int kCategories = static_cast<int>(Category::kNotAttributed) + 
 // "optimizer state".
 std::string_view category_name(Category category);
 
-// What the program was doing on a thread.
+// The phase of the program on a thread.
 enum class Phase : uint8_t { kOutside, kForward, kRecomputation, kBackward, kOptimizer };
 std::string_view phase_name(Phase phase);
 

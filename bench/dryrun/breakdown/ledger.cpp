@@ -62,7 +62,7 @@ void Ledger::set_totals(int64_t allocated, int64_t reserved, const Moment& now) 
     window_reserved_ = reserved;
     peak_events_ = events_.size();
   }
-  if (events_.size() >= kMostEvents) judge(now);
+  if (events_.size() >= kMostEvents) close_window(now);
 }
 
 void Ledger::tag(uintptr_t address, Category purpose, uint32_t owner, uint32_t several) {
@@ -154,7 +154,7 @@ Instant Ledger::at_peak(const Moment& now) const {
   return instant;
 }
 
-void Ledger::judge(const Moment& now) {
+void Ledger::close_window(const Moment& now) {
   const bool is_higher_in_step = window_peak_ > step_.peak;
   const bool is_highest = window_peak_ > peak_.allocated;
   if (is_higher_in_step || is_highest) {
@@ -181,7 +181,7 @@ void Ledger::begin_window() {
 }
 
 void Ledger::end_step(uint32_t owner, const Moment& now) {
-  judge(now);
+  close_window(now);
   step_.owner = owner;
   step_.first = step_.last = step_number_++;
   step_.live_after = allocated_;

@@ -4,12 +4,11 @@
 // Rationale: the use of a block follows from its whole life. A tensor made in forward is an
 //   activation if backward frees it, and a temporary if forward does.
 // Approach: a window of events (a step of the optimizer) keeps its blocks, live and freed. At its
-// end
-//   the blocks that were live at its peak are counted by category, module, line and operation:
+//   end the blocks that were live at its peak are counted by category, module, line and operation:
 //   owners have named their blocks by then (parameters, gradients, states), and the rest follows
 //   from Life. Only the counts stay, of the whole run's highest window in full.
 // Limits: a window is cut after kMostEvents, so that memory is bounded; the longest lives are then
-//   judged early.
+//   counted early.
 #pragma once
 
 #include <cstdint>
@@ -124,7 +123,7 @@ class Ledger {
   void add(Instant& instant, const Block& block, const Moment& now) const;
   static void settle(Instant& instant);
   Instant at_peak(const Moment& now) const;
-  void judge(const Moment& now);
+  void close_window(const Moment& now);
   void begin_window();
 
   IsOver is_over_;

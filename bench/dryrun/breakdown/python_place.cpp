@@ -56,11 +56,11 @@ Folders& folders() {
 }
 std::atomic<bool> is_on = false;
 
-enum class Whose : uint8_t { kTorch, kPackage, kOwn };
+enum class CodeOrigin : uint8_t { kTorch, kPackage, kOwn };
 struct Code {
   std::string file;
   std::string function;
-  Whose whose = Whose::kTorch;
+  CodeOrigin origin = CodeOrigin::kTorch;
   Hint hint = Hint::kNone;
 };
 
@@ -69,15 +69,15 @@ bool has(std::string_view text, std::string_view part) {
 }
 
 // The rules of virtual_gpu/python_hook/headroom_places.py.
-Whose whose(std::string_view file) {
+CodeOrigin origin_of(std::string_view file) {
   const Folders& known = folders();
   if (file.starts_with(known.torch) || file.starts_with(known.hook) ||
       file.starts_with("<frozen") || has(file, "torchinductor_")) {
-    return Whose::kTorch;
+    return CodeOrigin::kTorch;
   }
   const bool is_package = file.starts_with(known.standard) || has(file, "/site-packages/") ||
                           has(file, "/dist-packages/");
-  return is_package ? Whose::kPackage : Whose::kOwn;
+  return is_package ? CodeOrigin::kPackage : CodeOrigin::kOwn;
 }
 
 Hint hint_of(std::string_view file, std::string_view function) {
@@ -108,7 +108,7 @@ const Code& code_of(Object frame) {
     Code& made = found->second;
     made.file = text_attribute(code, "co_filename");
     made.function = text_attribute(code, "co_name");
-    made.whose = whose(made.file);
+    made.origin = origin_of(made.file);
     made.hint = hint_of(made.file, made.function);
   } else {
     python().drop(code);
@@ -140,8 +140,9 @@ PythonPlace walk() {
   while (frame != nullptr && own.first == nullptr) {
     const Code& code = code_of(frame);
     if (place.hint == Hint::kNone) place.hint = code.hint;
-    if (code.whose != Whose::kTorch && outside.first == nullptr) outside = line_of(code, frame);
-    if (code.whose == Whose::kOwn) own = line_of(code, frame);
+    if (code.origin != CodeOrigin::kTorch && outside.first == nullptr)
+      outside = line_of(code, frame);
+    if (code.origin == CodeOrigin::kOwn) own = line_of(code, frame);
     const Object back = own.first == nullptr ? python().back(frame) : nullptr;
     python().drop(frame);
     frame = back;

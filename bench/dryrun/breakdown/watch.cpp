@@ -22,13 +22,13 @@ namespace {
 
 using c10::CachingDeviceAllocator::TraceEntry;
 
-struct Books {
+struct Ledgers {
   std::mutex mutex;  // taken under the allocator's lock; nothing is allocated on the card under it
   std::map<int, Ledger> devices;
   Ledger& of(int device) { return devices.try_emplace(device, is_call_over).first->second; }
 };
-Books& books() {
-  static auto* const all = new Books;  // threads may outlive the process's end
+Ledgers& ledgers() {
+  static auto* const all = new Ledgers;  // threads may outlive the process's end
   return *all;
 }
 
@@ -60,8 +60,8 @@ void on_block(int device, void* address, int64_t bytes, int64_t allocated, int64
     }
     requested = {};
   }
-  const std::scoped_lock lock(books().mutex);
-  Ledger& ledger = books().of(device);
+  const std::scoped_lock lock(ledgers().mutex);
+  Ledger& ledger = ledgers().of(device);
   if (bytes > 0) {
     ledger.allocate(key, bytes, wanted, from, now);
   } else {
@@ -73,8 +73,8 @@ void on_block(int device, void* address, int64_t bytes, int64_t allocated, int64
 // pairs: an address and its owner, `count` times.
 void tag(const uint64_t* pairs, size_t count, Category purpose) {
   static const uint32_t several = number_of("(several modules)");
-  const std::scoped_lock lock(books().mutex);
-  for (auto& [device, ledger] : books().devices) {
+  const std::scoped_lock lock(ledgers().mutex);
+  for (auto& [device, ledger] : ledgers().devices) {
     for (size_t i = 0; i < count; ++i) {
       ledger.tag(pairs[2 * i], purpose, static_cast<uint32_t>(pairs[2 * i + 1]), several);
     }
@@ -156,22 +156,22 @@ void headroom_breakdown_tag(const uint64_t* pairs, size_t count, int purpose) {
 void headroom_breakdown_end_optimizer(uint32_t owner) {
   if (!end_optimizer()) return;
   const Moment now = moment();
-  const std::scoped_lock lock(books().mutex);
-  for (auto& [device, ledger] : books().devices) ledger.end_step(owner, now);
+  const std::scoped_lock lock(ledgers().mutex);
+  for (auto& [device, ledger] : ledgers().devices) ledger.end_step(owner, now);
 }
 
 // The live memory of a device now, as JSON; valid until the next call of this or of the next one.
 const char* headroom_breakdown_now(int device) {
-  const std::scoped_lock lock(books().mutex);
-  return kept(instant_json(books().of(device).now(moment())).dump());
+  const std::scoped_lock lock(ledgers().mutex);
+  return kept(instant_json(ledgers().of(device).now(moment())).dump());
 }
 
 // The peak and the steps of all devices; nothing is recorded afterwards.
 const char* headroom_breakdown_finish() {
   stop_python_places();
-  const std::scoped_lock lock(books().mutex);
+  const std::scoped_lock lock(ledgers().mutex);
   auto all = nlohmann::json::array();
-  for (auto& [device, ledger] : books().devices) {
+  for (auto& [device, ledger] : ledgers().devices) {
     ledger.finish(moment());
     all.push_back(ledger_json(device, ledger));
   }

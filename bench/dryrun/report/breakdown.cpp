@@ -141,7 +141,7 @@ ordered_json refusal_document(const json& refusal) {
   return out;
 }
 
-// Of the process's hook; null if it has none.
+// The report of the process's hook; null if it has none.
 json report_of(const DryRunOutcome& outcome, const ordered_json& process) {
   for (const ProcessReport& one : outcome.reports) {
     json report = json::parse(one.allocator, nullptr, false);

@@ -16,17 +16,15 @@ using nlohmann::ordered_json;
 
 constexpr size_t kMostRows = 12;  // of modules, lines and operations; all are in the file
 
-std::string bytes_text(int64_t bytes) { return format_bytes(bytes); }
-
 Table uses_table(const std::string& title, const ordered_json& instant) {
   Table table{.title = title, .columns = {{"use"}, {"size", true}, {"share", true}}};
   const int64_t allocated = instant["allocated_bytes"];
   for (const auto& [name, bytes] : instant["categories"].items()) {
-    table.rows.push_back({name, bytes_text(bytes), percent(bytes, allocated)});
+    table.rows.push_back({name, format_bytes(bytes), percent(bytes, allocated)});
   }
-  table.rows.push_back({"allocated", bytes_text(allocated), percent(allocated, allocated)});
+  table.rows.push_back({"allocated", format_bytes(allocated), percent(allocated, allocated)});
   table.rows.push_back(
-      {"cached beside it", bytes_text(instant["cached_bytes"].get<int64_t>()), ""});
+      {"cached beside it", format_bytes(instant["cached_bytes"].get<int64_t>()), ""});
   for (const std::string reason : instant["reasons"]) {
     table.notes.push_back("not attributed: " + reason);
   }
@@ -44,7 +42,7 @@ std::string uses_of(const ordered_json& group) {
   for (size_t i = 0; i < sorted.size() && i < 3; ++i) {
     if (i > 0) text += ", ";
     text += sorted[i].second;
-    if (sorted.size() > 1) text += " " + bytes_text(-sorted[i].first);
+    if (sorted.size() > 1) text += " " + format_bytes(-sorted[i].first);
   }
   return text;
 }
@@ -58,7 +56,7 @@ Table groups_table(const char* key, const ordered_json& groups, bool is_counted)
     const ordered_json& group = groups[i];
     std::vector<std::string> row = {printable(group[key].get<std::string>())};
     if (is_counted) row.push_back(grouped(group["count"].get<int64_t>()));
-    row.push_back(bytes_text(group["bytes"]));
+    row.push_back(format_bytes(group["bytes"]));
     row.push_back(uses_of(group));
     table.rows.push_back(std::move(row));
   }
@@ -66,7 +64,7 @@ Table groups_table(const char* key, const ordered_json& groups, bool is_counted)
   for (size_t i = kMostRows; i < groups.size(); ++i) rest += groups[i]["bytes"].get<int64_t>();
   if (groups.size() > kMostRows) {
     table.notes.push_back(grouped(static_cast<int64_t>(groups.size() - kMostRows)) +
-                          " more rows, of " + bytes_text(rest) + " in all");
+                          " more rows, of " + format_bytes(rest) + " in all");
   }
   return table;
 }
@@ -93,7 +91,7 @@ Table steps_table(const ordered_json& device) {
     const int64_t live = step["live_bytes_after"];
     if (i < kMostRows) {
       table.rows.push_back({steps_name(step), step["owner"].get<std::string>(),
-                            bytes_text(step["peak_allocated_bytes"]), bytes_text(live),
+                            format_bytes(step["peak_allocated_bytes"]), format_bytes(live),
                             before < 0 || step["owner"] == "" ? "" : signed_bytes(live - before)});
     }
     before = live;
@@ -110,7 +108,7 @@ std::vector<Table> groups_tables(const ordered_json& instant) {
           groups_table("operation", instant["operations"], false)};
 }
 
-std::string who(const ordered_json& breakdown, const ordered_json& process) {
+std::string prefix_of(const ordered_json& breakdown, const ordered_json& process) {
   if (process.contains("rank")) return "rank " + process["rank"].dump() + ": ";
   return breakdown["processes"].size() == 1 ? "" : "process " + process["pid"].dump() + ": ";
 }
@@ -120,10 +118,10 @@ std::string refusal_text(const std::string& prefix, const ordered_json& refusal,
       prefix + "Memory of device " + refusal["ordinal"].dump() + " where it ran out";
   std::string text = to_string(uses_table(title, refusal), TableFormat::kText, width);
   text += fitted(
-      bytes_text(refusal["wanted_bytes"]) + " wanted at " +
+      format_bytes(refusal["wanted_bytes"]) + " wanted at " +
           printable(refusal["where"].get<std::string>()) +
-          "; free in the allocator's segments: " + bytes_text(refusal["free_bytes_in_segments"]) +
-          ", the largest block " + bytes_text(refusal["largest_free_block_bytes"]) + ", " +
+          "; free in the allocator's segments: " + format_bytes(refusal["free_bytes_in_segments"]) +
+          ", the largest block " + format_bytes(refusal["largest_free_block_bytes"]) + ", " +
           grouped(refusal["segments_with_holes"].get<int64_t>()) + " segments with holes\n",
       width);
   return text + "\n" + to_string(groups_tables(refusal), TableFormat::kText, width);
@@ -134,7 +132,7 @@ std::string refusal_text(const std::string& prefix, const ordered_json& refusal,
 std::string breakdown_text(const ordered_json& breakdown, size_t width) {
   std::string text;
   for (const ordered_json& process : breakdown["processes"]) {
-    const std::string prefix = who(breakdown, process);
+    const std::string prefix = prefix_of(breakdown, process);
     const std::string reason = process["reason"];
     if (!reason.empty()) text += fitted("\n" + prefix + "no breakdown: " + reason + "\n", width);
     for (const ordered_json& device : process["devices"]) {

@@ -20,6 +20,11 @@ HEAD = ["technique", "against", "peak, GiB", "saved, GiB", "saved, %", "time, %"
 COMPILED = "compiled time, %"  # beside "time, %", where it was measured
 
 
+def percent(ratios):
+    """The change that the median ratio is; None: there is none."""
+    return 100 * (statistics.median(ratios) - 1) if ratios else None
+
+
 class Rows:
     def __init__(self, path):
         self.memory, self.times, self.compiled = {}, {}, {}
@@ -46,13 +51,13 @@ class Rows:
     def time_change(self, name, against):
         """Percent: on the card, where the memory was measured on one, else on the CPU. None: neither."""
         mine, base = (self.memory.get(key, {}).get("step_ms") for key in (name, against))
-        ratios = [statistics.median(mine) / statistics.median(base)] if mine and base else self.ratios(self.times, name, against)
-        return 100 * (statistics.median(ratios) - 1) if ratios else None
+        if mine and base:
+            return percent([statistics.median(mine) / statistics.median(base)])
+        return percent(self.ratios(self.times, name, against))
 
     def compiled_change(self, name, against):
         """Percent, with compiled kernels in both; None: they do not run one of the two."""
-        ratios = self.ratios(self.compiled, name, against)
-        return 100 * (statistics.median(ratios) - 1) if ratios else None
+        return percent(self.ratios(self.compiled, name, against))
 
     def loss(self, name):
         records = self.times.get(name, {}).get(0)

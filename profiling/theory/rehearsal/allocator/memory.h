@@ -57,7 +57,7 @@ class Storage {
 
 class Memory {
  public:
-  AllocationSite site;          // of what is made from now on
+  AllocationSite site;          // of the allocations from now on
   const char* group = kTables;  // likewise
   const char* owner = "";       // likewise
 
