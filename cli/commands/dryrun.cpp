@@ -202,7 +202,7 @@ bool has_breakdown(const Arguments& arguments) {
   const bool has = arguments.has("breakdown");
   if (!has && arguments.has("output")) {
     throw UsageError("--output", arguments.get("output"),
-                     "needs --breakdown, which it is the file of; --json is for all counts",
+                     "is the file of --breakdown, and that is not given; --json has all counts",
                      "--breakdown --output breakdown.json");
   }
   return has;
