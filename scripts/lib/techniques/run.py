@@ -79,13 +79,14 @@ def cells_of(options, tokens):
                    "memory.jsonl", {"what": "memory"})
     small = {**SMALL, "tokens": tokens, "warmup-steps": str(WARMUP),
              "measure-steps": str(STEPS - WARMUP)}
+    timed = [case for case in CASES if case.is_timed]
     for turn in range(options.rounds):
-        for case in CASES:
+        for case in timed:
             yield Cell(case, small, f"round_{turn}.jsonl", {"what": "time", "round": turn})
         # The first again: what a ratio of equal steps is.
         yield Cell(CASES[0], small, f"round_{turn}_again.jsonl",
                    {"what": "time", "round": turn, "again": True})
-        for case in CASES if options.compiled else ():
+        for case in timed if options.compiled else ():
             yield Cell(case, {**small, "kernels": "compiled"}, f"round_{turn}_compiled.jsonl",
                        {"what": "compiled time", "round": turn})
 
