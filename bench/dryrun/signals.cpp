@@ -5,9 +5,10 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <ctime>
+#include <fstream>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace headroom {
@@ -22,7 +23,13 @@ timespec timespec_of(double seconds) {
   return time;
 }
 
-// The child that detects signals to the group. Note [Signals to both]
+void pause_for(double seconds) {
+  const timespec time = timespec_of(seconds);
+  nanosleep(&time, nullptr);
+}
+
+// The child that detects signals to the group: it holds them back, as its parent does, so that they
+// stay pending there, whether or not it gets a processor. Note [Signals to both]
 class Sentry {
  public:
   Sentry() {
@@ -37,17 +44,13 @@ class Sentry {
   Sentry(const Sentry&) = delete;
   Sentry& operator=(const Sentry&) = delete;
 
-  // True if a signal ends it within this time.
-  bool falls_within(double seconds) {
+  // True if it has this signal within this time.
+  bool has_within(int number, double seconds) const {
     constexpr double kStep = 0.005;
     for (double passed = 0; pid_ > 0; passed += kStep) {
-      if (waitpid(pid_, nullptr, WNOHANG) == pid_) {
-        pid_ = 0;
-        return true;
-      }
+      if (has(number)) return true;
       if (passed >= seconds) return false;
-      const timespec step = timespec_of(kStep);
-      nanosleep(&step, nullptr);
+      pause_for(kStep);
     }
     return false;
   }
@@ -56,20 +59,27 @@ class Sentry {
   [[noreturn]] static void stand() {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NAME, "headroom-sentry");
-    for (const int number : kSignals) {
-      struct sigaction end {};
-      end.sa_handler = [](int) { _exit(0); };
-      sigaction(number, &end, nullptr);
-    }
     close_range(0, ~0U, 0);  // so that a pipe's reader waits only for us
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
     for (;;) pause();
+  }
+
+  bool has(int number) const {
+    std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with("ShdPnd:"))
+        return ((std::stoull(line.substr(7), nullptr, 16) >> (number - 1)) & 1) != 0;
+    return false;
   }
 
   pid_t pid_ = 0;
 };
+
+// `timeout` signals its child first and then the group of both, and may lose its processor in
+// between. Whoever signals the group alone reaches all of it at once.
+double seconds_until_the_group_has_it(const siginfo_t& info) {
+  const bool is_from_group = info.si_pid > 0 && getpgid(info.si_pid) == getpgrp();
+  return is_from_group ? 1 : 0.05;
+}
 
 }  // namespace
 
@@ -106,7 +116,6 @@ void HeldSignals::drop(int number) const {
 }
 
 Ending wait_handing_on(pid_t pid, const HeldSignals& signals) {
-  constexpr double kGroupSeconds = 0.1;  // a group's signal reaches the sentry within it
   Ending ending;
   std::optional<Sentry> sentry(std::in_place);
   for (;;) {
@@ -118,12 +127,14 @@ Ending wait_handing_on(pid_t pid, const HeldSignals& signals) {
       continue;
     }
     ending.signal = number;
-    const bool is_of_group = sentry->falls_within(kGroupSeconds);
+    const bool is_of_group = sentry->has_within(number, seconds_until_the_group_has_it(info)) ||
+                             info.si_code == SI_KERNEL;  // from the terminal
     if (is_of_group) {
+      pause_for(0.02);  // the group's signal may reach the sentry a moment before it reaches us
       signals.drop(number);  // `timeout` signals us, and then the group
       sentry.emplace();
     }
-    if (!is_of_group && info.si_code != SI_KERNEL) kill(pid, number);
+    if (!is_of_group) kill(pid, number);
   }
 }
 

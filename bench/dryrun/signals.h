@@ -5,9 +5,9 @@
 //   and must not get it twice (the second one interrupts the handling of the first). `kill PID`
 //   and a job scheduler signal only us: then the signal must be forwarded. Neither may end us
 //   before the report.
-// Approach: we block the signals and accept them one by one. A child of ours in the group exists
-//   only to be ended by them: if it ends, the group got the signal. A terminal's signals come from
-//   the kernel, and are never sent only to us.
+// Approach: we block the signals and accept them one by one. A child of ours in the group blocks
+//   them too and accepts none: if a signal is pending there, the group got it. A terminal's signals
+//   come from the kernel, and are never sent only to us.
 // Limits: a program in its own process group does not get a signal to our group.
 #pragma once
 

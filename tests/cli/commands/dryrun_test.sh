@@ -19,7 +19,7 @@ expect 2 "--card: 'v100' is refused: .* sm_70" dryrun --card v100 -- true
 expect 2 '--count.* allowed: 1 to 64' "${card[@]}" --count 0 -- true
 expect 2 "--events: 'never' is none of done, late, both" "${card[@]}" --events never -- touch ran
 expect 2 '--snapshot: .* --events both makes two runs' "${card[@]}" --events both --snapshot s.pickle -- touch ran
-expect 2 '--output: .* needs --breakdown.*example: --breakdown --output' "${card[@]}" --output b.json -- touch ran
+expect 2 '--output: .* is the file of --breakdown.*example: --breakdown --output' "${card[@]}" --output b.json -- touch ran
 expect 2 '--breakdown: .* --events both makes two runs' "${card[@]}" --events both --breakdown -- touch ran
 expect 5 'cannot write /nosuch/file' "${card[@]}" --breakdown --output /nosuch/file -- touch ran
 expect 0 'exit code 0' "${card[@]}" --breakdown --output b.json -- true

@@ -50,6 +50,11 @@ def adamw():
     train(model, torch.optim.AdamW(model.parameters(), fused=True))
 
 
+def threaded():
+    torch.autograd.set_multithreading_enabled(True)
+    adamw()
+
+
 def checkpointed():
     model = Model(is_checkpointed=True).cuda()
     train(model, torch.optim.SGD(model.parameters(), lr=0.1))

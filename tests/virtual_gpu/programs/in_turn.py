@@ -2,8 +2,9 @@
 
 usage: in_turn.py PROGRAM[,ARGUMENT...] ...     Prints "PID PROGRAM..." of each; their own output follows.
 
-Without the collector of cyclic garbage: it runs after so many new objects, wherever they come from, and what it
-frees would make the events of two runs differ.
+Two things would make the events of two runs differ, and are off: the collector of cyclic garbage, which runs after
+so many new objects, wherever they come from; and the threads of autograd, which free the last gradients of a
+backward pass before or after the main thread's next allocation. A program may turn its threads on again.
 """
 
 import gc
@@ -11,6 +12,7 @@ import os
 import runpy
 import sys
 
+import torch
 import torch._dynamo  # noqa: F401  the largest part of a start: the first step of an optimizer imports it
 
 
@@ -19,6 +21,7 @@ def main() -> None:
         pid = os.fork()
         if pid == 0:
             gc.disable()
+            torch.autograd.set_multithreading_enabled(False)
             sys.argv = text.split(",")
             sys.path[0] = os.path.dirname(sys.argv[0])
             runpy.run_path(sys.argv[0], run_name="__main__")
