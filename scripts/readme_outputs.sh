@@ -84,4 +84,7 @@ else
   printf 'readme_outputs.sh: no Python with torch: dryrun*.txt are left as they were\n' >&2
   [[ $status -ne 0 ]] || status=5
 fi
+if [[ -x $top/build/stacks/finetune/bin/python ]]; then # ./recipes/install.sh
+  show finetune.txt 4 'headroom finetune --config llama-3.1-8b --card rtx4090' sed "s|$top/||g"
+fi
 exit "$status"

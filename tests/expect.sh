@@ -89,6 +89,10 @@ try_example() {
         [[ $example == *--reward-size* ]] || words+=(--reward-size actor)
         [[ $example == *--device* ]] || words+=(--device virtual:h200)
         ;;
+      finetune)
+        [[ $example == *--config* ]] || words+=(--config llama-3.1-8b)
+        [[ $example == *--card* ]] || words+=(--card rtx4090)
+        ;;
       dryrun) [[ $example == *--card* ]] || words+=(--card h200) && words+=(-- true) ;;
       table) words=(summary records.jsonl "${words[@]}") ;;
       snapshot) words=(top run.pickle "${words[@]}") ;;

@@ -1,19 +1,13 @@
 #include "cli/commands/fit_program.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <memory>
-#include <stdexcept>
 
 #include "bench/dryrun/dryrun.h"
 #include "bench/dryrun/program.h"
-#include "bench/dryrun/report/report.h"
 #include "bench/launch/preparation/alloc_confs.h"
 #include "bench/launch/progress.h"
+#include "cli/commands/quiet_run.h"
 #include "cli/exit_code.h"
 #include "cli/log.h"
 #include "cli/output.h"
@@ -23,82 +17,6 @@
 
 namespace headroom {
 namespace {
-
-// Redirects a program's output to a file during its lifetime: stdout is for our table.
-class CaughtOutput {
- public:
-  CaughtOutput() : file_(std::tmpfile()) {
-    if (file_ == nullptr) throw std::runtime_error("no temporary file for the program's output");
-    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    for (const int descriptor : {0, 1, 2}) {
-      saved_[descriptor] = fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
-      dup2(descriptor == 0 ? nothing : fileno(file_), descriptor);
-    }
-    if (nothing >= 0) close(nothing);
-  }
-  ~CaughtOutput() {
-    give_back();
-    std::fclose(file_);
-  }
-  CaughtOutput(const CaughtOutput&) = delete;
-  CaughtOutput& operator=(const CaughtOutput&) = delete;
-
-  void give_back() {
-    for (const int descriptor : {0, 1, 2}) {
-      if (saved_[descriptor] < 0) continue;
-      dup2(saved_[descriptor], descriptor);
-      close(saved_[descriptor]);
-      saved_[descriptor] = -1;
-    }
-  }
-
-  // The last non-blank line, within the last 4 KiB.
-  std::string last_line() const {
-    constexpr long kMost = 4096;
-    std::fseek(file_, 0, SEEK_END);
-    const long size = std::ftell(file_);
-    std::fseek(file_, std::max(0L, size - kMost), SEEK_SET);
-    std::string text(static_cast<size_t>(std::min(size, kMost)), '\0');
-    text.resize(std::fread(text.data(), 1, text.size(), file_));
-    const size_t end = text.find_last_not_of(" \t\r\n");
-    if (end == std::string::npos) return "";
-    const size_t begin = text.rfind('\n', end);
-    return text.substr(begin == std::string::npos ? 0 : begin + 1, end - begin);
-  }
-
- private:
-  std::FILE* file_;
-  int saved_[3] = {-1, -1, -1};
-};
-
-// The highest peak over all cards and processes.
-std::optional<int64_t> peak_of(const nlohmann::ordered_json& document) {
-  std::optional<int64_t> peak;
-  for (const auto& process : document["processes"]) {
-    for (const auto& device : process["devices"]) {
-      const auto& allocator = device["allocator"];
-      const int64_t bytes = allocator.is_object() ? allocator["peak_reserved_bytes"].get<int64_t>()
-                                                  : device.value("peak_bytes", int64_t{0});
-      peak = std::max(peak.value_or(0), bytes);
-    }
-  }
-  return peak;
-}
-
-// The first refused allocation, if any.
-std::optional<std::string> refusal_of(const nlohmann::ordered_json& document) {
-  for (const auto& process : document["processes"]) {
-    for (const auto& device : process["devices"]) {
-      for (const auto& refused : device["out_of_memory"]) {
-        std::string words =
-            "out of memory, " + format_bytes(refused.value("wanted_bytes", int64_t{0})) + " wanted";
-        const std::string where = refused.value("where", "");
-        return where.empty() ? words : words + " at " + where;
-      }
-    }
-  }
-  return std::nullopt;
-}
 
 // Runs the program and reports the search's progress.
 class Programs {
@@ -133,27 +51,10 @@ class Programs {
 
  private:
   ProgramRun judged(const DryRun& request) {
-    CaughtOutput output;
-    const DryRunOutcome outcome = run_dry(request, signals_);
-    output.give_back();
-    seconds_ += outcome.seconds;
-    const nlohmann::ordered_json document = dryrun_document(request, outcome);
-    ProgramRun run{.peak = peak_of(document)};
-    stopped_ = outcome.asked_by != 0;  // after ^C the program's ending is irrelevant
-    if (stopped_) return run;
-    if (outcome.exit_code == 0) {
-      run.fits = Fits::kYes;
-      return run;
-    }
-    if (const auto refusal = refusal_of(document)) {
-      run.fits = Fits::kNo;
-      run.reason = *refusal;
-      return run;
-    }
-    run.reason = outcome.signal != 0 ? "ended by signal " + std::to_string(outcome.signal)
-                                     : "exit code " + std::to_string(outcome.exit_code);
-    if (const std::string line = output.last_line(); !line.empty()) run.reason += ": " + line;
-    return run;
+    QuietRun quiet = run_quietly(request, signals_);
+    seconds_ += quiet.outcome.seconds;
+    stopped_ = quiet.outcome.asked_by != 0;  // after ^C the program's ending is irrelevant
+    return std::move(quiet.run);
   }
 
   // For a bisection, with an upper bound on the number of runs.

@@ -47,6 +47,8 @@ exit "$code"
 PLACEHOLDERS = {
     ("dryrun", "NAME"): "h200",
     ("cards", "NAME..."): "h200 rtx4090",
+    ("finetune", "NAME"): "gpt2",
+    ("finetune", "CARD"): "h200",
     ("fit", "CARD"): "h200",
     "NAME": "small",
     "NAME,...": "small,medium",
@@ -65,6 +67,7 @@ BASE = {
     "sweep": "--model-size small --device virtual:h200 --records new.jsonl",
     "theory": "--model-size small",
     "dryrun": "--card h200",
+    "finetune": "--config llama-3.1-8b --card h200",
     "fit": "--card h200 --model-size small --batch-size 4 --context-length 128",
     "table": "summary records.jsonl",
     "snapshot": "top step.pickle",

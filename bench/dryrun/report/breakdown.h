@@ -16,6 +16,9 @@ nlohmann::ordered_json breakdown_document(const nlohmann::ordered_json& document
 
 std::string breakdown_text(const nlohmann::ordered_json& breakdown, size_t width = 0);
 
+// The uses of each device alone: at the peak, and where memory ran out.
+std::string breakdown_summary(const nlohmann::ordered_json& breakdown, size_t width = 0);
+
 // "GPT.layers.3.mlp" as "GPT.layers.*.mlp", "GPT#2" as "GPT#*".
 std::string folded(const std::string& path);
 

@@ -113,9 +113,18 @@ std::string prefix_of(const ordered_json& breakdown, const ordered_json& process
   return breakdown["processes"].size() == 1 ? "" : "process " + process["pid"].dump() + ": ";
 }
 
+std::string refusal_title(const std::string& prefix, const ordered_json& refusal) {
+  return prefix + "Memory of device " + refusal["ordinal"].dump() + " where it ran out";
+}
+
+std::string peak_title(const std::string& prefix, const ordered_json& device) {
+  std::string title = prefix + "Memory of device " + device["ordinal"].dump() + " at its peak";
+  if (device["steps"].size() > 1) title += ", in step " + device["peak_step"].dump();
+  return title;
+}
+
 std::string refusal_text(const std::string& prefix, const ordered_json& refusal, size_t width) {
-  const std::string title =
-      prefix + "Memory of device " + refusal["ordinal"].dump() + " where it ran out";
+  const std::string title = refusal_title(prefix, refusal);
   std::string text = to_string(uses_table(title, refusal), TableFormat::kText, width);
   text += fitted(
       format_bytes(refusal["wanted_bytes"]) + " wanted at " +
@@ -129,6 +138,23 @@ std::string refusal_text(const std::string& prefix, const ordered_json& refusal,
 
 }  // namespace
 
+std::string breakdown_summary(const ordered_json& breakdown, size_t width) {
+  std::string text;
+  for (const ordered_json& process : breakdown["processes"]) {
+    const std::string prefix = prefix_of(breakdown, process);
+    const ordered_json& refusals = process["out_of_memory"];
+    std::vector<Table> tables;
+    if (!refusals.empty()) {
+      tables.push_back(uses_table(refusal_title(prefix, refusals.back()), refusals.back()));
+    }
+    for (const ordered_json& device : process["devices"]) {
+      if (refusals.empty()) tables.push_back(uses_table(peak_title(prefix, device), device));
+    }
+    text += "\n" + to_string(tables, TableFormat::kText, width);
+  }
+  return text;
+}
+
 std::string breakdown_text(const ordered_json& breakdown, size_t width) {
   std::string text;
   for (const ordered_json& process : breakdown["processes"]) {
@@ -136,12 +162,9 @@ std::string breakdown_text(const ordered_json& breakdown, size_t width) {
     const std::string reason = process["reason"];
     if (!reason.empty()) text += fitted("\n" + prefix + "no breakdown: " + reason + "\n", width);
     for (const ordered_json& device : process["devices"]) {
-      const bool has_steps = device["steps"].size() > 1;
-      std::string title = prefix + "Memory of device " + device["ordinal"].dump() + " at its peak";
-      if (has_steps) title += ", in step " + device["peak_step"].dump();
-      std::vector<Table> tables = {uses_table(title, device)};
+      std::vector<Table> tables = {uses_table(peak_title(prefix, device), device)};
       for (Table& table : groups_tables(device)) tables.push_back(std::move(table));
-      if (has_steps) tables.push_back(steps_table(device));
+      if (device["steps"].size() > 1) tables.push_back(steps_table(device));
       text += "\n" + to_string(tables, TableFormat::kText, width);
     }
     if (process["out_of_memory"].empty()) continue;

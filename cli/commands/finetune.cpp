@@ -1,0 +1,319 @@
+// headroom finetune: runs the public fine-tuning stacks on a virtual card, with random weights.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "bench/dryrun/report/breakdown.h"
+#include "bench/launch/progress.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/parse_and_run.h"
+#include "cli/commands/quiet_run.h"
+#include "cli/exit_code.h"
+#include "cli/flags/file_flags.h"
+#include "cli/flags/flags.h"
+#include "cli/log.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "files/atomic_file.h"
+#include "plan/finetune/search.h"
+#include "profiling/report/rows/cells.h"
+#include "text/quantity.h"
+#include "text/words.h"
+#include "text/wrap.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kMostBatch = 4096;
+constexpr int64_t kMostLength = 1 << 20;
+constexpr int64_t kLengthStride = 128;
+
+CommandLine finetune_command_line() {
+  const FineTuning plain;
+  return {
+      "finetune --config NAME --card CARD [flags]",
+      "Runs a fine-tuning of a model with transformers, peft and bitsandbytes on a virtual card,\n"
+      "with random weights of the model's shape: whether it fits, its peak by use, the change "
+      "that\n"
+      "makes it fit, the largest batch or length. It prints the command of the program that it\n"
+      "ran, which also works on a real card. ./recipes/install.sh installs the packages, once.",
+      {{.name = "config",
+        .value = "NAME",
+        .help = "public model (llama-3.1-8b, qwen2.5-7b, ...) or the path of a config.json",
+        .group = "Model",
+        .example = "--config llama-3.1-8b"},
+       {"card", "CARD", "virtual card; headroom cards lists them", "Card"},
+       {"bytes", "SIZE", "card memory instead of the real size: 40GiB, or unlimited", "Card"},
+       {"method", "WORD", "full, lora, qlora (default lora)", "Training"},
+       {"rank", "N", "rank of LoRA (default " + std::to_string(plain.rank) + ")", "Training"},
+       {.name = "targets",
+        .value = "LIST",
+        .help =
+            "modules with LoRA: all-linear, or names such as q_proj,v_proj (default all-linear)",
+        .group = "Training",
+        .example = "--targets q_proj,v_proj"},
+       {"batch", "N", "sequences per step (default 1)", "Training"},
+       {"length", "N",
+        "tokens per sequence (default " + std::to_string(plain.length) + ", or all of the model)",
+        "Training"},
+       {"precision", "WORD",
+        "bf16: weights in BF16; mixed: FP32 weights under BF16 autocast; fp32 (default bf16)",
+        "Training"},
+       {"checkpointing", "", "recompute activations in backward (gradient checkpointing)",
+        "Training"},
+       {"optimizer", "WORD", join(kTuningOptimizers) + " (default adamw)", "Training"},
+       {"attention", "WORD", "sdpa or eager (default sdpa)", "Training"},
+       {"stack", "WORD", "program that trains: " + join(kStacks) + " (default trainer)",
+        "Training"},
+       {.name = "largest",
+        .value = "WORD",
+        .help = "find the largest batch, or the largest length (in steps of 128), that fits",
+        .group = "Search",
+        .example = "--largest batch"},
+       {.name = "output",
+        .value = "FILE",
+        .help = "file for the breakdown of the peak, as JSON",
+        .group = "Output",
+        .file = FileUse::kWritten}}};
+}
+
+std::string choice(const Arguments& arguments, const std::string& flag, const std::string& plain,
+                   const std::vector<std::string>& allowed) {
+  std::string word = arguments.get(flag, plain);
+  check_choice("--" + flag, word, allowed, "--" + flag + " " + allowed.front());
+  return word;
+}
+
+int64_t number(const Arguments& arguments, const std::string& flag, int64_t plain, int64_t most) {
+  return parse_integer("--" + flag, arguments.get(flag, std::to_string(plain)), 1, most);
+}
+
+struct Question {
+  ModelShape shape;
+  FineTuning tuning;
+  VirtualCard card;
+  std::string python;
+};
+
+Question question_of(const Arguments& arguments) {
+  constexpr const char* kExample = "headroom finetune --config llama-3.1-8b --card rtx4090";
+  for (const char* flag : {"config", "card"}) {
+    if (!arguments.has(flag))
+      throw UsageError(std::string("--") + flag + " is needed; example: " + kExample);
+  }
+  Question question;
+  question.shape = find_shape(arguments.get("config"));
+  question.card = virtual_card({"--card", "--bytes", "--card rtx4090 --bytes 20GiB"},
+                               arguments.get("card"), arguments.get("bytes"));
+  FineTuning& tuning = question.tuning;
+  const FineTuning plain;
+  tuning.config = question.shape.config;
+  tuning.stack = choice(arguments, "stack", plain.stack, kStacks);
+  tuning.method = choice(arguments, "method", plain.method, kTuningMethods);
+  tuning.rank = number(arguments, "rank", plain.rank, 65536);
+  tuning.targets = arguments.get("targets", plain.targets);
+  for (const char* flag : {"rank", "targets"}) {
+    if (!arguments.has(flag) || tuning.method != "full") continue;
+    throw UsageError(std::string("--") + flag, arguments.get(flag),
+                     "is of LoRA, and --method full trains all weights; allowed with it: --method "
+                     "lora or qlora",
+                     std::string("--method lora --") + flag + " " + arguments.get(flag));
+  }
+  tuning.batch = number(arguments, "batch", plain.batch, kMostBatch);
+  const int64_t most = question.shape.most_length;
+  const int64_t usual = most > 0 ? std::min(most, plain.length) : plain.length;
+  tuning.length = number(arguments, "length", usual, kMostLength);
+  if (most > 0 && tuning.length > most) {
+    throw UsageError("--length", std::to_string(tuning.length),
+                     "is longer than the model's positions; allowed: 1 to " + std::to_string(most),
+                     "--length " + std::to_string(most));
+  }
+  tuning.precision = choice(arguments, "precision", plain.precision, kTuningPrecisions);
+  tuning.checkpointing = arguments.has("checkpointing");
+  tuning.optimizer = choice(arguments, "optimizer", plain.optimizer, kTuningOptimizers);
+  tuning.attention = choice(arguments, "attention", plain.attention, kTuningAttentions);
+  question.python = stacks_python();
+  return question;
+}
+
+// Runs recipes one after another, with a line of progress for each.
+class Recipes {
+ public:
+  Recipes(const Question& question, const HeldSignals& signals)
+      : question_(question), signals_(signals) {}
+
+  QuietRun run(const FineTuning& tuning, const std::string& alloc_conf, bool has_breakdown) {
+    DryRun request;
+    request.card = question_.card;
+    request.alloc_conf = alloc_conf;
+    request.breakdown = has_breakdown;
+    request.words = recipe_words(tuning, question_.python);
+    return run_quietly(request, signals_);
+  }
+
+  // For a search: without a breakdown. After ^C every run is unknown at once.
+  ProgramRun run_of(const FineTuning& tuning, const std::string& alloc_conf,
+                    const std::string& name) {
+    stopped_ = stopped_ || signals_.comes_within(0);
+    if (stopped_) return {};
+    log_status("run: " + name);
+    const QuietRun quiet = run(tuning, alloc_conf, false);
+    stopped_ = quiet.outcome.asked_by != 0;
+    if (stopped_) return {};
+    const bool fits = quiet.run.fits == Fits::kYes;
+    log_line(name + ": " +
+             (fits ? "fits, " + format_bytes(*quiet.run.peak) + " reserved" : quiet.run.reason));
+    return quiet.run;
+  }
+
+  bool stopped() const { return stopped_; }
+
+ private:
+  const Question& question_;
+  const HeldSignals& signals_;
+  bool stopped_ = false;
+};
+
+std::string title_of(const Question& question) {
+  const FineTuning& tuning = question.tuning;
+  std::string text = question.shape.name;
+  if (question.shape.parameters > 0)
+    text += " (" + grouped(question.shape.parameters) + " parameters)";
+  text += ", " + tuning.method;
+  if (tuning.method != "full") text += " of rank " + std::to_string(tuning.rank);
+  text += ", " + std::to_string(tuning.batch) + " x " + std::to_string(tuning.length) +
+          " tokens, " + tuning.optimizer + (tuning.checkpointing ? ", checkpointing" : "");
+  return text;
+}
+
+// As typed in a shell; a path inside the working directory is relative.
+std::string command_of(const std::vector<std::string>& words, const std::string& alloc_conf) {
+  std::string text = alloc_conf.empty() ? "" : "PYTORCH_CUDA_ALLOC_CONF=" + alloc_conf + " ";
+  const std::string here = std::filesystem::current_path().string() + "/";
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += " ";
+    const bool is_here = words[i].starts_with(here);
+    const std::string word = is_here ? words[i].substr(here.size()) : words[i];
+    text += i == 0 && word.find('/') == std::string::npos ? "./" + word : word;
+  }
+  return text;
+}
+
+void print_page(const std::string& text) { print(fitted(text, page_width())); }
+
+// The bytes that the allocator may reserve at most: the card's, without what is not the
+// allocator's.
+int64_t capacity_of(const QuietRun& quiet) {
+  int64_t least = INT64_MAX;
+  for (const auto& process : quiet.document["processes"]) {
+    for (const auto& device : process["devices"]) {
+      const int64_t other = device["peak_bytes"].get<int64_t>() -
+                            device["allocator"]["peak_reserved_bytes"].get<int64_t>();
+      least = std::min(least, device["total_bytes"].get<int64_t>() -
+                                  device["context_bytes"].get<int64_t>() - other);
+    }
+  }
+  return least;
+}
+
+int exit_of_failure(const Question& question, const QuietRun& quiet) {
+  if (quiet.outcome.asked_by != 0) {
+    log_error("interrupted");
+    return kExitInterrupted;
+  }
+  log_error("the training failed, not for lack of card memory: " + quiet.run.reason +
+            "; its command, to run alone: headroom dryrun --card " + question.card.card.name +
+            " -- " + command_of(recipe_words(question.tuning, question.python), ""));
+  return kExitAllFailed;
+}
+
+int print_largest(const Question& question, const TuningSize& size, const QuietRun& first,
+                  Recipes& recipes) {
+  const LargestSize largest = largest_size(
+      question.tuning, size, first.run, capacity_of(first),
+      [&](const FineTuning& tuning, const std::string& conf) {
+        return recipes.run_of(tuning, conf, size.flag + " " + std::to_string(tuning.*size.value));
+      });
+  if (recipes.stopped()) {
+    log_error("interrupted");
+    return kExitInterrupted;
+  }
+  if (!largest.failure.empty()) {
+    log_error("failed for another reason than memory: " + largest.failure);
+    return kExitSomeFailed;
+  }
+  std::string text = "largest " + size.flag + ": " + grouped(largest.value) + " (" +
+                     format_bytes(*largest.at.peak) + " reserved)";
+  if (largest.beyond)
+    text += "; " + grouped(largest.value + size.range.stride) +
+            " does not fit: " + largest.beyond->reason;
+  print_page(text + "\n");
+  return kExitOk;
+}
+
+int print_change(const Question& question, Recipes& recipes) {
+  const auto changes = [&](const FineTuning& tuning, const std::string& conf) {
+    return changed_flags(question.tuning, tuning, conf);
+  };
+  const auto change =
+      change_that_fits(question.tuning, [&](const FineTuning& tuning, const std::string& conf) {
+        return recipes.run_of(tuning, conf, "with " + changes(tuning, conf));
+      });
+  if (recipes.stopped()) {
+    log_error("interrupted");
+    return kExitInterrupted;
+  }
+  if (!change) {
+    print_page("none of the changes that were tried makes it fit\n");
+    return kExitAllFailed;
+  }
+  print_page("fits with " + changes(change->tuning, change->alloc_conf) + ": " +
+             format_bytes(*change->run.peak) + " reserved\ncommand: " +
+             command_of(recipe_words(change->tuning, question.python), change->alloc_conf) + "\n");
+  return kExitAllFailed;
+}
+
+std::optional<TuningSize> size_of(const Arguments& arguments, const Question& question) {
+  if (!arguments.has("largest")) return std::nullopt;
+  const std::string word = choice(arguments, "largest", "batch", {"batch", "length"});
+  if (word == "batch")
+    return TuningSize{"batch", &FineTuning::batch, {.least = 1, .most = kMostBatch, .stride = 1}};
+  const int64_t most = question.shape.most_length > 0 ? question.shape.most_length : kMostLength;
+  return TuningSize{"length",
+                    &FineTuning::length,
+                    {.least = kLengthStride, .most = most, .stride = kLengthStride}};
+}
+
+int run_finetune(const Arguments& arguments) {
+  const Question question = question_of(arguments);
+  const std::optional<TuningSize> size = size_of(arguments, question);
+  const std::string output = arguments.get("output");
+  if (!output.empty()) check_writable(output);
+  const HeldSignals signals;
+  Recipes recipes(question, signals);
+  log_status("running " + title_of(question));
+  const QuietRun first = recipes.run(question.tuning, "", true);
+  log_status("");
+  if (first.run.fits == Fits::kUnknown) return exit_of_failure(question, first);
+  const nlohmann::ordered_json breakdown = breakdown_document(first.document, first.outcome);
+  const bool fits = first.run.fits == Fits::kYes;
+  print_page(title_of(question) + "\n" + breakdown_summary(breakdown, page_width()) + "\n");
+  if (!output.empty()) write_file_atomically(output, breakdown.dump(2) + "\n");
+  const std::string on = " on " + question.card.card.name + ": ";
+  if (!fits) {
+    print_page("does not fit" + on + first.run.reason + "\n");
+    return print_change(question, recipes);
+  }
+  print_page("fits" + on + format_bytes(*first.run.peak) + " reserved, " +
+             format_bytes(capacity_of(first) - *first.run.peak) + " left\ncommand: " +
+             command_of(recipe_words(question.tuning, question.python), "") + "\n");
+  return size ? print_largest(question, *size, first, recipes) : kExitOk;
+}
+
+}  // namespace
+
+int run_finetune_command(int argc, char** argv) {
+  return parse_and_run(finetune_command_line(), argc, argv, run_finetune);
+}
+
+}  // namespace headroom

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Fine-tunes a causal language model with a loop of its own under accelerate: random weights, random tokens.
+
+    python accelerate_recipe.py --config config.json --method lora --batch 4 --length 2048 --checkpointing
+
+Needs accelerate, peft (lora, qlora) and bitsandbytes (qlora, adamw8bit, paged). It runs on a real card too.
+"""
+
+import torch
+from accelerate import Accelerator
+from tuned_model import arguments, make_model, tokens_of
+
+
+def make_optimizer(name, parameters):
+    if name == "adamw":
+        return torch.optim.AdamW(parameters, fused=True)
+    if name == "sgd":
+        return torch.optim.SGD(parameters, lr=1e-3)
+    if name == "adafactor":
+        return torch.optim.Adafactor(parameters)
+    import bitsandbytes as bnb
+
+    return {"adamw8bit": bnb.optim.AdamW8bit, "paged": bnb.optim.PagedAdamW8bit, "lion": bnb.optim.Lion32bit}[name](
+        parameters, lr=1e-4)
+
+
+def main():
+    args = arguments("Fine-tunes a causal language model with a loop of its own under accelerate.")
+    accelerator = Accelerator(mixed_precision="no" if args.precision == "fp32" else "bf16")
+    model = make_model(args)
+    if args.checkpointing:
+        model.gradient_checkpointing_enable({"use_reentrant": False})
+        model.enable_input_require_grads()
+    model.train()
+    optimizer = make_optimizer(args.optimizer, [p for p in model.parameters() if p.requires_grad])
+    model, optimizer = accelerator.prepare(model, optimizer)
+    tokens = tokens_of(accelerator.unwrap_model(model), args).repeat(args.batch, 1).to(accelerator.device)
+    for _ in range(args.steps):
+        accelerator.backward(model(input_ids=tokens, labels=tokens).loss)
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+"""Fine-tunes a causal language model with TRL's SFTTrainer: random weights, random tokens.
+
+    python trl_recipe.py --config config.json --method lora --batch 4 --length 2048 --checkpointing
+
+Needs trl, peft (lora, qlora) and bitsandbytes (qlora, adamw8bit, paged). It runs on a real card too.
+"""
+
+import tempfile
+
+from datasets import Dataset
+from tokenizers import Tokenizer, models
+from transformers import PreTrainedTokenizerFast
+from trl import SFTConfig, SFTTrainer
+from tuned_model import OPTIMIZERS, arguments, make_model, tokens_of
+
+
+def main():
+    args = arguments("Fine-tunes a causal language model with TRL's SFTTrainer.")
+    model = make_model(args)
+    words = Tokenizer(models.WordLevel({"<pad>": 0, "<eos>": 1}, unk_token="<pad>"))  # the rows are tokens already
+    with tempfile.TemporaryDirectory() as folder:
+        SFTTrainer(
+            model, args=SFTConfig(
+                folder, per_device_train_batch_size=args.batch, max_steps=args.steps, max_length=args.length,
+                bf16=args.precision != "fp32", gradient_checkpointing=args.checkpointing,
+                optim=OPTIMIZERS[args.optimizer], logging_steps=args.steps, save_strategy="no", report_to=[]),
+            train_dataset=Dataset.from_dict(
+                {"input_ids": [tokens_of(model, args).tolist()] * (args.batch * args.steps)}),
+            processing_class=PreTrainedTokenizerFast(tokenizer_object=words, pad_token="<pad>", eos_token="<eos>"),
+        ).train()
+
+
+if __name__ == "__main__":
+    main()

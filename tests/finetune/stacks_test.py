@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""headroom finetune with the real packages, where ./recipes/install.sh put them: counts of parameters, every stack.
+
+usage: stacks_test.py HEADROOM [unittest arguments]
+"""
+
+import json
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = ROOT / "build/stacks/finetune/bin/python"
+SHAPES = sorted((ROOT / "recipes/models").glob("*.json"))
+COUNT = """
+import sys, torch
+from transformers import AutoConfig, AutoModelForCausalLM
+for path in sys.argv[1:]:
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(path))
+    print(sum(p.numel() for p in model.parameters()))
+"""
+
+
+class Stacks(unittest.TestCase):
+    def test_the_shapes_have_as_many_parameters_as_transformers_counts(self):
+        done = subprocess.run([PYTHON, "-c", COUNT, *SHAPES], capture_output=True, text=True, check=True, timeout=600)
+        counted = [int(line) for line in done.stdout.split()]
+        self.assertEqual(counted, [json.loads(path.read_text())["parameters"] for path in SHAPES])
+
+    def test_every_stack_trains_with_every_method(self):
+        for stack in ("trainer", "trl", "accelerate"):
+            for method in ("full", "lora", "qlora"):
+                with self.subTest(stack=stack, method=method):
+                    done = subprocess.run(
+                        [HEADROOM, "finetune", "--config", "smollm2-135m", "--card", "rtx4090", "--length", "256",
+                         "--stack", stack, "--method", method], capture_output=True, text=True, timeout=300)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertIn("fits on rtx4090", done.stdout)
+                    self.assertIn("optimizer state", done.stdout)
+
+
+if __name__ == "__main__":
+    HEADROOM = sys.argv.pop(1)
+    if not PYTHON.exists():
+        sys.exit(77)
+    unittest.main()
