@@ -24,7 +24,7 @@ struct Command {
   int (*run)(int argc, char** argv);
 };
 
-constexpr std::array<Command, 12> kCommands = {{
+constexpr std::array<Command, 13> kCommands = {{
     {"profile", "measure one configuration: peaks, breakdown, theory, snapshot",
      run_profile_command},
     {"sweep", "measure a grid of configurations, one process per cell, resumable",
@@ -37,6 +37,8 @@ constexpr std::array<Command, 12> kCommands = {{
      run_dryrun_command},
     {"finetune", "run the fine-tuning of a public model on a card: does it fit, and what would",
      run_finetune_command},
+    {"serve", "start vLLM on a card: what the weights take, how many tokens its cache holds",
+     run_serve_command},
     {"ppo", "measure PPO iterations phase by phase and compare with computed memory",
      run_ppo_command},
     {"rlhf", "compute the memory of an RLHF iteration by phase; find a set-up that fits",

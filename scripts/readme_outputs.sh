@@ -84,7 +84,11 @@ else
   printf 'readme_outputs.sh: no Python with torch: dryrun*.txt are left as they were\n' >&2
   [[ $status -ne 0 ]] || status=5
 fi
-if [[ -x $top/build/stacks/finetune/bin/python ]]; then # ./recipes/install.sh
+# Where ./recipes/install.sh was run.
+if [[ -x $top/build/stacks/serve/bin/python ]]; then
+  show serve.txt 0 'headroom serve --config llama-3.1-8b --card h100-80gb --max-len 8192 --eager'
+fi
+if [[ -x $top/build/stacks/finetune/bin/python ]]; then
   show finetune.txt 4 'headroom finetune --config llama-3.1-8b --card rtx4090' sed "s|$top/||g"
 fi
 exit "$status"

@@ -89,7 +89,7 @@ try_example() {
         [[ $example == *--reward-size* ]] || words+=(--reward-size actor)
         [[ $example == *--device* ]] || words+=(--device virtual:h200)
         ;;
-      finetune)
+      finetune | serve)
         [[ $example == *--config* ]] || words+=(--config llama-3.1-8b)
         [[ $example == *--card* ]] || words+=(--card rtx4090)
         ;;

@@ -379,14 +379,10 @@ std::vector<std::string> take_values(std::vector<char*>& words) {
 }  // namespace
 
 int run_dryrun_command(int argc, char** argv) {
-  // Words after "--" belong to the program, including --help.
-  char** const end = argv + argc;
-  char** const dashes =
-      std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
-  std::vector<char*> flags(argv, dashes);
+  auto [flags, words] = split_at_dashes(argc, argv);
   const std::vector<std::string> values = take_values(flags);
-  const auto body = [&](const Arguments& arguments) {
-    return run_program(arguments, values, {dashes == end ? end : dashes + 1, end});
+  const auto body = [&, words = words](const Arguments& arguments) {
+    return run_program(arguments, values, words);
   };
   return parse_and_run(dryrun_command_line(), static_cast<int>(flags.size()), flags.data(), body);
 }

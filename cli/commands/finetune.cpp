@@ -1,7 +1,6 @@
 // headroom finetune: runs the public fine-tuning stacks on a virtual card, with random weights.
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 
 #include "bench/dryrun/report/breakdown.h"
 #include "bench/launch/progress.h"
@@ -15,7 +14,9 @@
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "files/atomic_file.h"
-#include "plan/finetune/search.h"
+#include "plan/recipes/model_shape.h"
+#include "plan/recipes/stack.h"
+#include "plan/recipes/tuning_search.h"
 #include "profiling/report/rows/cells.h"
 #include "text/quantity.h"
 #include "text/words.h"
@@ -36,7 +37,7 @@ CommandLine finetune_command_line() {
       "with random weights of the model's shape: whether it fits, its peak by use, the change "
       "that\n"
       "makes it fit, the largest batch or length. It prints the command of the program that it\n"
-      "ran, which also works on a real card. ./recipes/install.sh installs the packages, once.",
+      "ran, which also works on a real card. ./recipes/install.sh finetune installs the packages.",
       {{.name = "config",
         .value = "NAME",
         .help = "public model (llama-3.1-8b, qwen2.5-7b, ...) or the path of a config.json",
@@ -88,20 +89,20 @@ int64_t number(const Arguments& arguments, const std::string& flag, int64_t plai
   return parse_integer("--" + flag, arguments.get(flag, std::to_string(plain)), 1, most);
 }
 
-struct Question {
+struct TuningQuestion {
   ModelShape shape;
   FineTuning tuning;
   VirtualCard card;
   std::string python;
 };
 
-Question question_of(const Arguments& arguments) {
+TuningQuestion tuning_question_of(const Arguments& arguments) {
   constexpr const char* kExample = "headroom finetune --config llama-3.1-8b --card rtx4090";
   for (const char* flag : {"config", "card"}) {
     if (!arguments.has(flag))
       throw UsageError(std::string("--") + flag + " is needed; example: " + kExample);
   }
-  Question question;
+  TuningQuestion question;
   question.shape = find_shape(arguments.get("config"));
   question.card = virtual_card({"--card", "--bytes", "--card rtx4090 --bytes 20GiB"},
                                arguments.get("card"), arguments.get("bytes"));
@@ -132,14 +133,14 @@ Question question_of(const Arguments& arguments) {
   tuning.checkpointing = arguments.has("checkpointing");
   tuning.optimizer = choice(arguments, "optimizer", plain.optimizer, kTuningOptimizers);
   tuning.attention = choice(arguments, "attention", plain.attention, kTuningAttentions);
-  question.python = stacks_python();
+  question.python = stack_python("finetune");
   return question;
 }
 
 // Runs recipes one after another, with a line of progress for each.
 class Recipes {
  public:
-  Recipes(const Question& question, const HeldSignals& signals)
+  Recipes(const TuningQuestion& question, const HeldSignals& signals)
       : question_(question), signals_(signals) {}
 
   QuietRun run(const FineTuning& tuning, const std::string& alloc_conf, bool has_breakdown) {
@@ -169,12 +170,12 @@ class Recipes {
   bool stopped() const { return stopped_; }
 
  private:
-  const Question& question_;
+  const TuningQuestion& question_;
   const HeldSignals& signals_;
   bool stopped_ = false;
 };
 
-std::string title_of(const Question& question) {
+std::string title_of(const TuningQuestion& question) {
   const FineTuning& tuning = question.tuning;
   std::string text = question.shape.name;
   if (question.shape.parameters > 0)
@@ -186,17 +187,11 @@ std::string title_of(const Question& question) {
   return text;
 }
 
-// As typed in a shell; a path inside the working directory is relative.
-std::string command_of(const std::vector<std::string>& words, const std::string& alloc_conf) {
-  std::string text = alloc_conf.empty() ? "" : "PYTORCH_CUDA_ALLOC_CONF=" + alloc_conf + " ";
-  const std::string here = std::filesystem::current_path().string() + "/";
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (i > 0) text += " ";
-    const bool is_here = words[i].starts_with(here);
-    const std::string word = is_here ? words[i].substr(here.size()) : words[i];
-    text += i == 0 && word.find('/') == std::string::npos ? "./" + word : word;
-  }
-  return text;
+std::string command_of(const TuningQuestion& question, const FineTuning& tuning,
+                       const std::string& alloc_conf) {
+  const std::string variable =
+      alloc_conf.empty() ? "" : "PYTORCH_CUDA_ALLOC_CONF=" + alloc_conf + " ";
+  return variable + shell_command(recipe_words(tuning, question.python));
 }
 
 void print_page(const std::string& text) { print(fitted(text, page_width())); }
@@ -216,18 +211,18 @@ int64_t capacity_of(const QuietRun& quiet) {
   return least;
 }
 
-int exit_of_failure(const Question& question, const QuietRun& quiet) {
+int exit_of_failure(const TuningQuestion& question, const QuietRun& quiet) {
   if (quiet.outcome.asked_by != 0) {
     log_error("interrupted");
     return kExitInterrupted;
   }
   log_error("the training failed, not for lack of card memory: " + quiet.run.reason +
             "; its command, to run alone: headroom dryrun --card " + question.card.card.name +
-            " -- " + command_of(recipe_words(question.tuning, question.python), ""));
+            " -- " + command_of(question, question.tuning, ""));
   return kExitAllFailed;
 }
 
-int print_largest(const Question& question, const TuningSize& size, const QuietRun& first,
+int print_largest(const TuningQuestion& question, const TuningSize& size, const QuietRun& first,
                   Recipes& recipes) {
   const LargestSize largest = largest_size(
       question.tuning, size, first.run, capacity_of(first),
@@ -251,7 +246,7 @@ int print_largest(const Question& question, const TuningSize& size, const QuietR
   return kExitOk;
 }
 
-int print_change(const Question& question, Recipes& recipes) {
+int print_change(const TuningQuestion& question, Recipes& recipes) {
   const auto changes = [&](const FineTuning& tuning, const std::string& conf) {
     return changed_flags(question.tuning, tuning, conf);
   };
@@ -269,11 +264,11 @@ int print_change(const Question& question, Recipes& recipes) {
   }
   print_page("fits with " + changes(change->tuning, change->alloc_conf) + ": " +
              format_bytes(*change->run.peak) + " reserved\ncommand: " +
-             command_of(recipe_words(change->tuning, question.python), change->alloc_conf) + "\n");
+             command_of(question, change->tuning, change->alloc_conf) + "\n");
   return kExitAllFailed;
 }
 
-std::optional<TuningSize> size_of(const Arguments& arguments, const Question& question) {
+std::optional<TuningSize> size_of(const Arguments& arguments, const TuningQuestion& question) {
   if (!arguments.has("largest")) return std::nullopt;
   const std::string word = choice(arguments, "largest", "batch", {"batch", "length"});
   if (word == "batch")
@@ -285,7 +280,7 @@ std::optional<TuningSize> size_of(const Arguments& arguments, const Question& qu
 }
 
 int run_finetune(const Arguments& arguments) {
-  const Question question = question_of(arguments);
+  const TuningQuestion question = tuning_question_of(arguments);
   const std::optional<TuningSize> size = size_of(arguments, question);
   const std::string output = arguments.get("output");
   if (!output.empty()) check_writable(output);
@@ -305,8 +300,8 @@ int run_finetune(const Arguments& arguments) {
     return print_change(question, recipes);
   }
   print_page("fits" + on + format_bytes(*first.run.peak) + " reserved, " +
-             format_bytes(capacity_of(first) - *first.run.peak) + " left\ncommand: " +
-             command_of(recipe_words(question.tuning, question.python), "") + "\n");
+             format_bytes(capacity_of(first) - *first.run.peak) +
+             " left\ncommand: " + command_of(question, question.tuning, "") + "\n");
   return size ? print_largest(question, *size, first, recipes) : kExitOk;
 }
 

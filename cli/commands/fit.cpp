@@ -133,15 +133,11 @@ int fit(const Arguments& arguments) {
 
 int run_fit_command(int argc, char** argv) {
   if (asks_for_ppo(argc, argv)) return run_fit_ppo_command(argc, argv);
-  // Words after "--" belong to the program, including --help.
-  char** const end = argv + argc;
-  char** const dashes =
-      std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
-  const std::vector<std::string> words(dashes == end ? end : dashes + 1, end);
+  const SplitWords words = split_at_dashes(argc, argv);
   const auto body = [&](const Arguments& arguments) {
     if (!arguments.positional.empty()) refuse_argument(arguments.positional.front());
-    if (arguments.has("vary")) return fit_program(arguments, words);
-    if (!words.empty()) {
+    if (arguments.has("vary")) return fit_program(arguments, words.rest);
+    if (!words.rest.empty()) {
       throw UsageError(
           std::string(
               "--vary is needed with a program: it names the value to maximize; example: ") +
@@ -149,7 +145,8 @@ int run_fit_command(int argc, char** argv) {
     }
     return fit(arguments);
   };
-  return parse_and_run(fit_command_line(), static_cast<int>(dashes - argv), argv, body);
+  return parse_and_run(fit_command_line(), static_cast<int>(words.flags.size()), words.flags.data(),
+                       body);
 }
 
 }  // namespace headroom

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <string_view>
 
 #include "cli/exit_code.h"
 #include "cli/flags/file_flags.h"
@@ -53,6 +54,13 @@ int parse_and_run(const CommandLine& line, const std::string& help, int argc,
 int parse_and_run(const CommandLine& line, int argc, const char* const* argv,
                   const CommandBody& body) {
   return parse_and_run(line, line.help(), argc, argv, body);
+}
+
+SplitWords split_at_dashes(int argc, char** argv) {
+  char** const end = argv + argc;
+  char** const dashes =
+      std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
+  return {{argv, dashes}, {dashes == end ? end : dashes + 1, end}};
 }
 
 }  // namespace headroom

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "cli/flags/flags.h"
 
@@ -20,5 +21,12 @@ int parse_and_run(const CommandLine& line, const std::string& help, int argc,
 // The same with the line's own help.
 int parse_and_run(const CommandLine& line, int argc, const char* const* argv,
                   const CommandBody& body);
+
+// A command line with another program's words after "--", which may be --help too.
+struct SplitWords {
+  std::vector<char*> flags;  // with the command's own name
+  std::vector<std::string> rest;
+};
+SplitWords split_at_dashes(int argc, char** argv);
 
 }  // namespace headroom

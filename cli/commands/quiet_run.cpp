@@ -42,24 +42,29 @@ class CaughtOutput {
     }
   }
 
-  // The last non-blank line, within the last 4 KiB.
-  std::string last_line() const {
-    constexpr long kMost = 4096;
+  // At most the last 16 MiB.
+  std::string text() const {
+    constexpr long kMost = 16L * 1024 * 1024;
     std::fseek(file_, 0, SEEK_END);
     const long size = std::ftell(file_);
     std::fseek(file_, std::max(0L, size - kMost), SEEK_SET);
     std::string text(static_cast<size_t>(std::min(size, kMost)), '\0');
     text.resize(std::fread(text.data(), 1, text.size(), file_));
-    const size_t end = text.find_last_not_of(" \t\r\n");
-    if (end == std::string::npos) return "";
-    const size_t begin = text.rfind('\n', end);
-    return text.substr(begin == std::string::npos ? 0 : begin + 1, end - begin);
+    return text;
   }
 
  private:
   std::FILE* file_;
   int saved_[3] = {-1, -1, -1};
 };
+
+// The last one that is not blank.
+std::string last_line(const std::string& text) {
+  const size_t end = text.find_last_not_of(" \t\r\n");
+  if (end == std::string::npos) return "";
+  const size_t begin = text.rfind('\n', end);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - begin);
+}
 
 // The highest peak over all cards and processes.
 std::optional<int64_t> peak_of(const nlohmann::ordered_json& document) {
@@ -94,8 +99,9 @@ std::optional<std::string> refusal_of(const nlohmann::ordered_json& document) {
 
 QuietRun run_quietly(const DryRun& request, const HeldSignals& signals) {
   CaughtOutput output;
-  QuietRun quiet{.run = {}, .outcome = run_dry(request, signals), .document = {}};
+  QuietRun quiet{.run = {}, .outcome = run_dry(request, signals), .document = {}, .output = {}};
   output.give_back();
+  quiet.output = output.text();
   const DryRunOutcome& outcome = quiet.outcome;
   quiet.document = dryrun_document(request, outcome);
   ProgramRun& run = quiet.run;
@@ -109,7 +115,7 @@ QuietRun run_quietly(const DryRun& request, const HeldSignals& signals) {
   } else {
     run.reason = outcome.signal != 0 ? "ended by signal " + std::to_string(outcome.signal)
                                      : "exit code " + std::to_string(outcome.exit_code);
-    if (const std::string line = output.last_line(); !line.empty()) run.reason += ": " + line;
+    if (const std::string line = last_line(quiet.output); !line.empty()) run.reason += ": " + line;
   }
   return quiet;
 }

@@ -12,6 +12,7 @@ struct QuietRun {
   ProgramRun run;  // its reason: where memory ran out, or the program's last line
   DryRunOutcome outcome;
   nlohmann::ordered_json document;  // dryrun_document
+  std::string output;               // of the program, at most its last 16 MiB
 };
 
 // Blocks until the program ended. Throws what run_dry does.

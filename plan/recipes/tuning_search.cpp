@@ -1,4 +1,4 @@
-#include "plan/finetune/search.h"
+#include "plan/recipes/tuning_search.h"
 
 #include <algorithm>
 #include <map>

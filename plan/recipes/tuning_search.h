@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "plan/finetune/recipe.h"
 #include "plan/fit/vary.h"
+#include "plan/recipes/fine_tuning.h"
 
 namespace headroom {
 

@@ -1,0 +1,26 @@
+#include "plan/recipes/fine_tuning.h"
+
+#include "plan/recipes/stack.h"
+
+namespace headroom {
+
+std::vector<std::string> recipe_words(const FineTuning& tuning, const std::string& python) {
+  const FineTuning plain;
+  std::vector<std::string> words = {python, recipe_path(tuning.stack + "_recipe.py"), "--config",
+                                    tuning.config};
+  const auto add = [&](const char* flag, const std::string& value) {
+    words.insert(words.end(), {flag, value});
+  };
+  add("--method", tuning.method);
+  if (tuning.rank != plain.rank) add("--rank", std::to_string(tuning.rank));
+  if (tuning.targets != plain.targets) add("--targets", tuning.targets);
+  add("--batch", std::to_string(tuning.batch));
+  add("--length", std::to_string(tuning.length));
+  if (tuning.precision != plain.precision) add("--precision", tuning.precision);
+  if (tuning.checkpointing) words.emplace_back("--checkpointing");
+  if (tuning.optimizer != plain.optimizer) add("--optimizer", tuning.optimizer);
+  if (tuning.attention != plain.attention) add("--attention", tuning.attention);
+  return words;
+}
+
+}  // namespace headroom

@@ -1,0 +1,47 @@
+// The program of recipes/ that starts a serving engine, and what the engine says of its memory. No
+// torch here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headroom {
+
+// As the flags of vLLM.
+struct Serving {
+  std::string config;  // path of a config.json
+  int64_t tensor_parallel = 1;
+  int64_t pipeline_parallel = 1;
+  int64_t max_length = 0;    // tokens of a request; 0 = the model's
+  double utilization = 0.9;  // part of the card's memory that the engine may use
+  int64_t max_requests = 0;  // at a time; 0 = the engine's default
+  bool eager = false;        // without compilation and CUDA graphs
+  std::vector<std::string> engine_flags;
+};
+
+std::vector<std::string> serving_words(const Serving& serving, const std::string& python);
+
+// The engine's own command, for a machine with the card: "vllm serve MODEL ...".
+std::string engine_command(const Serving& serving);
+
+// What the engine prints, of each card; texts as it prints them.
+struct EngineMemory {
+  std::string weights_gib;
+  std::string activations_gib;  // the peak of its profiling run; "" = not printed
+  std::string outside_torch_gib;
+  std::string cache_gib;
+  std::string graphs_gib;   // "" = none were captured
+  std::string tokens;       // that the cache holds: "446,768"
+  std::string concurrency;  // requests of the longest length: "109.07"
+  std::string length;       // that length: "4,096"
+};
+
+// Nothing if the engine did not come as far as its cache.
+std::optional<EngineMemory> engine_memory(const std::string& log);
+
+// The engine's own reason for a failed start, one line; "" = it names none.
+std::string engine_refusal(const std::string& log);
+
+}  // namespace headroom

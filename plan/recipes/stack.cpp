@@ -1,0 +1,59 @@
+#include "plan/recipes/stack.h"
+
+#include <unistd.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+
+#include "bench/process/program_folder.h"
+
+namespace headroom {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string variable_of(const std::string& stack) {
+  std::string name = "HEADROOM_";
+  for (const char c : stack) name += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name + "_PYTHON";
+}
+
+}  // namespace
+
+// build/release/lib/recipes of build/release/bin.
+std::string recipe_path(const std::string& file) {
+  return (fs::path(folder_above(program_folder())) / "lib" / "recipes" / file).string();
+}
+
+std::string stack_python(const std::string& stack) {
+  const std::string variable = variable_of(stack);
+  const char* const given = std::getenv(variable.c_str());
+  if (given != nullptr && *given != '\0') return given;
+  const fs::path build = fs::path(folder_above(program_folder())).parent_path();
+  std::string python = (build / "stacks" / stack / "bin" / "python").string();
+  if (access(python.c_str(), X_OK) != 0) {
+    throw std::runtime_error("the Python packages of headroom " + stack +
+                             " are not installed: run ./recipes/install.sh " + stack + ", or set " +
+                             variable + " to a Python that has them beside torch 2.11");
+  }
+  return python;
+}
+
+std::string shell_command(const std::vector<std::string>& words) {
+  std::string text;
+  const std::string here = fs::current_path().string() + "/";
+  for (const std::string& word : words) {
+    const bool is_program = text.empty();
+    if (!is_program) text += " ";
+    if (word.starts_with(here)) {
+      text += word.substr(here.size());
+    } else {
+      text += is_program && word.find('/') == std::string::npos ? "./" + word : word;
+    }
+  }
+  return text;
+}
+
+}  // namespace headroom

@@ -1,0 +1,19 @@
+// The Python packages that recipes run with. No torch here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace headroom {
+
+// The path of a program of recipes/, beside the running program.
+std::string recipe_path(const std::string& file);
+
+// The Python of "finetune" or "serve": $HEADROOM_FINETUNE_PYTHON or $HEADROOM_SERVE_PYTHON, or the
+// one that recipes/install.sh made. Throws std::runtime_error, one line, if there is none.
+std::string stack_python(const std::string& stack);
+
+// As typed in a shell; a path inside the working directory is relative.
+std::string shell_command(const std::vector<std::string>& words);
+
+}  // namespace headroom

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# headroom serve: what it refuses, and how it reads the log of an engine. The engine is a stand-in that prints lines as
+# vLLM 0.24 does.
+# Usage: serve_test.sh HEADROOM
+set -uo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=../expect.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../expect.sh"
+
+begin "$1"
+ask=(serve --card h100-80gb --config llama-3.1-8b)
+
+# What the user typed.
+expect 2 '--config is needed' serve --card rtx4090
+expect 2 '--card is needed' serve --config gpt2
+expect 2 "--config: 'llama-8b' is unknown; .*allowed: .*llama-3.1-8b" serve --card rtx4090 --config llama-8b
+expect 2 "'--' is needed before the engine's flags, 'fp8'" "${ask[@]}" fp8
+expect 2 '--max-len: .*allowed: 1 to 131072' "${ask[@]}" --max-len 131073
+expect 2 '--utilization: .*allowed: 0.01 to 1' "${ask[@]}" --utilization 1.5
+expect 2 '--tensor-parallel: .*allowed: 1 to 64' "${ask[@]}" --tensor-parallel 0
+expect 2 '--pipeline-parallel: .*allowed: 1 to 16' "${ask[@]}" --tensor-parallel 4 --pipeline-parallel 17
+
+# The answers.
+cat >engine <<'EOS'
+#!/bin/sh
+echo "$@" >words
+case "$*" in
+*fail*)
+  echo 'ERROR 11-27 [core.py:1] ValueError: To serve at least one request, 16.0 GiB is needed'
+  echo 'RuntimeError: Engine core initialization failed. See root cause above.'
+  exit 1 ;;
+*crash*) echo 'Segmentation fault'; exit 139 ;;
+*silent*) exit 0 ;;
+esac
+echo '(EngineCore pid=7) DEBUG 11-27 [w.py:5] Memory profiling takes 1.5 seconds. Total non KV cache memory: 16.1GiB;' \
+  'torch peak memory increase: 0.88GiB; non-torch forward increase memory: 0.02GiB; weights memory: 15.0GiB.'
+echo 'INFO 11-27 [gpu_worker.py:508] Available KV cache memory: 55.38 GiB'
+echo 'INFO 11-27 [kv_cache_utils.py:2146] GPU KV cache size: 453,680 tokens'
+echo 'INFO 11-27 [kv_cache_utils.py:2147] Maximum concurrency for 4,096 tokens per request: 110.76x'
+echo 'INFO 11-27 [model_runner.py:726] Graph capturing finished in 6 secs, took 0.69 GiB'
+EOS
+chmod +x engine
+export HEADROOM_SERVE_PYTHON=$PWD/engine
+
+expect 0 '' "${ask[@]}" --max-len 4096 --tensor-parallel 2 --eager -- --kv-cache-dtype fp8
+for row in 'weights +15.0' 'activations, peak of the profiling run +0.88' 'outside torch +0.02' 'KV cache +55.38' \
+  'CUDA graphs, .* +0.69'; do
+  grep -qE "^$row$" out || fail "no row '$row': $(<out)"
+done
+grep -q 'llama-3.1-8b in vLLM on 2 x h100-80gb, memory of each card' out || fail "no title: $(<out)"
+grep -q 'the cache holds 453,680 tokens: 110.76 requests of 4,096 tokens' out || fail "no tokens: $(<out)"
+flags='--tensor-parallel-size 2 --max-model-len 4096 --gpu-memory-utilization 0.9 --enforce-eager --kv-cache-dtype fp8'
+grep -q -- "^command: vllm serve MODEL $flags" out || fail "no command: $(<out)"
+grep -qE -- "vllm_recipe.py --shape .*/llama-3.1-8b.json $flags$" words || fail "other words: $(<words)"
+
+expect 4 'does not start on h100-80gb: To serve at least one request, 16.0 GiB is needed$' "${ask[@]}" -- fail
+expect 4 'does not start on h100-80gb: exit code 139: Segmentation fault' "${ask[@]}" -- crash
+expect 4 'does not start on h100-80gb: it ended before its cache was made' "${ask[@]}" -- silent
+
+finish
