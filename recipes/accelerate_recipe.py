@@ -8,7 +8,8 @@ Needs accelerate, peft (lora, qlora) and bitsandbytes (qlora, adamw8bit, paged).
 
 import torch
 from accelerate import Accelerator
-from tuned_model import arguments, make_model, tokens_of
+from accelerate.utils import FullyShardedDataParallelPlugin
+from tuned_model import arguments, is_autocast, make_model, tokens_of
 
 
 def make_optimizer(name, parameters):
@@ -26,7 +27,10 @@ def make_optimizer(name, parameters):
 
 def main():
     args = arguments("Fine-tunes a causal language model with a loop of its own under accelerate.")
-    accelerator = Accelerator(mixed_precision="no" if args.precision == "fp32" else "bf16")
+    sharding = FullyShardedDataParallelPlugin(
+        fsdp_version=2, auto_wrap_policy="transformer_based_wrap", reshard_after_forward=True,
+        cpu_ram_efficient_loading=True) if args.fsdp else None
+    accelerator = Accelerator(mixed_precision="bf16" if is_autocast(args) else "no", fsdp_plugin=sharding)
     model = make_model(args)
     if args.checkpointing:
         model.gradient_checkpointing_enable({"use_reentrant": False})

@@ -9,6 +9,9 @@ from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, AutoConfig, AutoModelForCa
 OPTIMIZERS = {"adamw": "adamw_torch_fused", "adamw8bit": "adamw_bnb_8bit", "paged": "paged_adamw_8bit",
               "lion": "lion_32bit", "adafactor": "adafactor", "sgd": "sgd"}
 
+SHARDED = {"version": 2, "auto_wrap_policy": "TRANSFORMER_BASED_WRAP", "reshard_after_forward": True,
+           "cpu_ram_efficient_loading": True}
+
 
 def arguments(description):
     parser = argparse.ArgumentParser(description=description)
@@ -23,6 +26,8 @@ def arguments(description):
     parser.add_argument("--checkpointing", action="store_true")
     parser.add_argument("--optimizer", choices=OPTIMIZERS, default="adamw")
     parser.add_argument("--attention", choices=["sdpa", "eager"], default="sdpa")
+    parser.add_argument("--fsdp", action="store_true",
+                        help="shard the weights over the ranks (FSDP2); start the program by torchrun then")
     parser.add_argument("--steps", type=int, default=3)
     return parser.parse_args()
 
@@ -46,7 +51,7 @@ def make_model(args):
     if args.method == "qlora":
         model = quantized_model(config, dtype, args.attention)
     else:
-        with torch.device("cuda"):
+        with torch.device("cpu" if args.fsdp else "cuda"):  # FSDP moves its shards
             model = AutoModelForCausalLM.from_config(config, dtype=dtype, attn_implementation=args.attention)
     model.config.use_cache = False
     if args.method == "full":
@@ -57,7 +62,13 @@ def make_model(args):
         model = prepare_model_for_kbit_training(model, use_gradient_checkpointing=args.checkpointing)
     targets = args.targets if args.targets == "all-linear" else args.targets.split(",")
     return get_peft_model(model, LoraConfig(r=args.rank, lora_alpha=2 * args.rank, target_modules=targets,
-                                            task_type="CAUSAL_LM"))
+                                            task_type="CAUSAL_LM"),
+                          autocast_adapter_dtype=not args.fsdp)  # FSDP gathers weights of one type together
+
+
+def is_autocast(args):
+    """Under FSDP autocast would make FP32 copies of BF16 weights: they stay as they are."""
+    return args.precision == "mixed" or (args.precision == "bf16" and not args.fsdp)
 
 
 def tokens_of(model, args):

@@ -25,6 +25,7 @@
 namespace headroom {
 namespace {
 
+constexpr int64_t kMostCardsOfNode = 8;
 constexpr int64_t kMostBatch = 4096;
 constexpr int64_t kMostLength = 1 << 20;
 constexpr int64_t kLengthStride = 128;
@@ -45,6 +46,9 @@ CommandLine finetune_command_line() {
         .example = "--config llama-3.1-8b"},
        {"card", "CARD", "virtual card; headroom cards lists them", "Card"},
        {"bytes", "SIZE", "card memory instead of the real size: 40GiB, or unlimited", "Card"},
+       {"gpus", "N",
+        "cards; with several, the weights are sharded (FSDP2), and rank 0 runs (default 1)",
+        "Card"},
        {"method", "WORD", "full, lora, qlora (default lora)", "Training"},
        {"rank", "N", "rank of LoRA (default " + std::to_string(plain.rank) + ")", "Training"},
        {.name = "targets",
@@ -133,6 +137,14 @@ TuningQuestion tuning_question_of(const Arguments& arguments) {
   tuning.checkpointing = arguments.has("checkpointing");
   tuning.optimizer = choice(arguments, "optimizer", plain.optimizer, kTuningOptimizers);
   tuning.attention = choice(arguments, "attention", plain.attention, kTuningAttentions);
+  tuning.cards = number(arguments, "gpus", 1, 4096);
+  if (tuning.cards > 1 && tuning.method == "qlora") {
+    throw UsageError(
+        "--gpus", std::to_string(tuning.cards),
+        "shards the weights, and those of --method qlora are not sharded here; allowed "
+        "with it: 1",
+        "--gpus 1");
+  }
   question.python = stack_python("finetune");
   return question;
 }
@@ -149,6 +161,12 @@ class Recipes {
     request.alloc_conf = alloc_conf;
     request.breakdown = has_breakdown;
     request.words = recipe_words(tuning, question_.python);
+    if (tuning.cards > 1) {
+      request.world_size = tuning.cards;
+      request.count = static_cast<int>(std::min<int64_t>(tuning.cards, kMostCardsOfNode));
+      request.ranks = {0};
+      request.skip_host_init = true;
+    }
     return run_quietly(request, signals_);
   }
 
@@ -191,7 +209,7 @@ std::string command_of(const TuningQuestion& question, const FineTuning& tuning,
                        const std::string& alloc_conf) {
   const std::string variable =
       alloc_conf.empty() ? "" : "PYTORCH_CUDA_ALLOC_CONF=" + alloc_conf + " ";
-  return variable + shell_command(recipe_words(tuning, question.python));
+  return variable + shell_command(launch_words(tuning, question.python));
 }
 
 void print_page(const std::string& text) { print(fitted(text, page_width())); }
@@ -216,9 +234,13 @@ int exit_of_failure(const TuningQuestion& question, const QuietRun& quiet) {
     log_error("interrupted");
     return kExitInterrupted;
   }
+  const FineTuning& tuning = question.tuning;
+  const std::string ranks = tuning.cards == 1 ? ""
+                                              : " --world-size " + std::to_string(tuning.cards) +
+                                                    " --rank 0 --skip-host-init";
   log_error("the training failed, not for lack of card memory: " + quiet.run.reason +
             "; its command, to run alone: headroom dryrun --card " + question.card.card.name +
-            " -- " + command_of(question, question.tuning, ""));
+            ranks + " -- " + shell_command(recipe_words(tuning, question.python)));
   return kExitAllFailed;
 }
 
@@ -294,7 +316,9 @@ int run_finetune(const Arguments& arguments) {
   const bool fits = first.run.fits == Fits::kYes;
   print_page(title_of(question) + "\n" + breakdown_summary(breakdown, page_width()) + "\n");
   if (!output.empty()) write_file_atomically(output, breakdown.dump(2) + "\n");
-  const std::string on = " on " + question.card.card.name + ": ";
+  const int64_t cards = question.tuning.cards;
+  const std::string on =
+      " on " + (cards > 1 ? std::to_string(cards) + " x " : "") + question.card.card.name + ": ";
   if (!fits) {
     print_page("does not fit" + on + first.run.reason + "\n");
     return print_change(question, recipes);

@@ -20,6 +20,17 @@ std::vector<std::string> recipe_words(const FineTuning& tuning, const std::strin
   if (tuning.checkpointing) words.emplace_back("--checkpointing");
   if (tuning.optimizer != plain.optimizer) add("--optimizer", tuning.optimizer);
   if (tuning.attention != plain.attention) add("--attention", tuning.attention);
+  if (tuning.cards > 1) words.emplace_back("--fsdp");
+  return words;
+}
+
+std::vector<std::string> launch_words(const FineTuning& tuning, const std::string& python) {
+  std::vector<std::string> words = recipe_words(tuning, python);
+  if (tuning.cards > 1) {
+    const std::vector<std::string> launcher = {"-m", "torch.distributed.run", "--nproc-per-node",
+                                               std::to_string(tuning.cards)};
+    words.insert(words.begin() + 1, launcher.begin(), launcher.end());
+  }
   return words;
 }
 

@@ -20,6 +20,7 @@ struct FineTuning {
   bool checkpointing = false;
   std::string optimizer = "adamw";
   std::string attention = "sdpa";
+  int64_t cards = 1;  // more than one: the weights are sharded over them (FSDP2)
 };
 
 inline const std::vector<std::string> kStacks = {"trainer", "trl", "accelerate"};
@@ -28,6 +29,9 @@ inline const std::vector<std::string> kTuningPrecisions = {"bf16", "mixed", "fp3
 inline const std::vector<std::string> kTuningOptimizers = {"adamw", "adamw8bit", "paged",
                                                            "lion",  "adafactor", "sgd"};
 inline const std::vector<std::string> kTuningAttentions = {"sdpa", "eager"};
+
+// As started on a machine with the cards: by torchrun if there are several.
+std::vector<std::string> launch_words(const FineTuning& tuning, const std::string& python);
 
 // The recipe's program with its arguments, only those that differ from its defaults.
 std::vector<std::string> recipe_words(const FineTuning& tuning, const std::string& python);

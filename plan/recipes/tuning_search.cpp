@@ -34,7 +34,7 @@ std::vector<Change> changes_of(const FineTuning& tuning) {
       to.tuning.optimizer = optimizer;  // the states of LoRA are small
     });
   }
-  if (tuning.method != "qlora") {
+  if (tuning.method != "qlora" && tuning.cards == 1) {
     changes.emplace_back([](TuningChange& to) { to.tuning.method = "qlora"; });
   }
   return changes;

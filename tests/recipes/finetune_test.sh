@@ -25,6 +25,7 @@ expect 2 '--method: .*full, lora, qlora' "${ask[@]}" gpt2 --method dora
 expect 2 '--rank: .* --method full trains all weights' "${ask[@]}" gpt2 --method full --rank 8
 expect 2 '--length: .* longer than the model.s positions; allowed: 1 to 1024' "${ask[@]}" gpt2 --length 1025
 expect 2 '--batch.*allowed: 1 to 4096' "${ask[@]}" gpt2 --batch 0
+expect 2 '--gpus: .* --method qlora are not sharded' "${ask[@]}" gpt2 --gpus 2 --method qlora
 expect 2 '--largest: .*batch, length' "${ask[@]}" gpt2 --length 64 --largest width
 HEADROOM_FINETUNE_PYTHON='' expect 5 'run ./recipes/install.sh|cannot write' "${ask[@]}" gpt2 --length 64 --output /nosuch/f
 
@@ -39,6 +40,10 @@ grep -q 'gpt2 (124,439,808 parameters), lora of rank 16, 1 x 100 tokens' out || 
 grep -q 'fits on rtx4090: 164.000 MiB reserved' out || fail "another answer: $(<out)"
 grep -q 'trainer_recipe.py --config .*gpt2.json --method lora --batch 1 --length 100$' out || fail "no command: $(<out)"
 grep -q '"categories"' breakdown.json || fail "no breakdown: $(<breakdown.json)"
+
+expect 0 '' "${gpt2[@]}" --gpus 4 --method full
+grep -q 'fits on 4 x rtx4090: 356.000 MiB reserved' out || fail "several cards: $(<out)"
+grep -qE 'stack -m torch.distributed.run --nproc-per-node 4 .*--length 100 --fsdp$' out || fail "no launcher: $(<out)"
 
 # 2 GiB less the context of 384 MiB: 16 x 100 MiB and the weights.
 expect 0 'batch 16: fits, 1.625 GiB' "${gpt2[@]}" --largest batch

@@ -29,6 +29,17 @@ class Stacks(unittest.TestCase):
         counted = [int(line) for line in done.stdout.split()]
         self.assertEqual(counted, [json.loads(path.read_text())["parameters"] for path in SHAPES])
 
+    def test_every_stack_shards_its_weights(self):
+        for stack in ("trainer", "trl", "accelerate"):
+            for method in ("full", "lora"):
+                with self.subTest(stack=stack, method=method):
+                    done = subprocess.run(
+                        [HEADROOM, "finetune", "--config", "smollm2-135m", "--card", "rtx4090", "--length", "256",
+                         "--gpus", "2", "--stack", stack, "--method", method], capture_output=True, text=True,
+                        timeout=300)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertIn("communication buffers", done.stdout)
+
     def test_every_stack_trains_with_every_method(self):
         for stack in ("trainer", "trl", "accelerate"):
             for method in ("full", "lora", "qlora"):
