@@ -29,6 +29,8 @@ namespace headroom {
 // two runs, one with each.
 enum class Events { kDone, kLate, kBoth };
 
+inline constexpr int64_t kCardsOfNode = 8;  // of a large job, unless given
+
 struct DryRun {
   VirtualCard card;
   int count = 1;

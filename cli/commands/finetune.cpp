@@ -25,7 +25,6 @@
 namespace headroom {
 namespace {
 
-constexpr int64_t kMostCardsOfNode = 8;
 constexpr int64_t kMostBatch = 4096;
 constexpr int64_t kMostLength = 1 << 20;
 constexpr int64_t kLengthStride = 128;
@@ -163,11 +162,16 @@ class Recipes {
     request.words = recipe_words(tuning, question_.python);
     if (tuning.cards > 1) {
       request.world_size = tuning.cards;
-      request.count = static_cast<int>(std::min<int64_t>(tuning.cards, kMostCardsOfNode));
+      request.count = static_cast<int>(std::min<int64_t>(tuning.cards, kCardsOfNode));
       request.ranks = {0};
       request.skip_host_init = true;
     }
-    return run_quietly(request, signals_);
+    QuietRun quiet = run_quietly(request, signals_);
+    if (quiet.run.fits == Fits::kYes && !quiet.run.peak) {
+      quiet.run.fits = Fits::kUnknown;
+      quiet.run.reason = "it used no card";
+    }
+    return quiet;
   }
 
   // For a search: without a breakdown. After ^C every run is unknown at once.
@@ -220,6 +224,7 @@ int64_t capacity_of(const QuietRun& quiet) {
   int64_t least = INT64_MAX;
   for (const auto& process : quiet.document["processes"]) {
     for (const auto& device : process["devices"]) {
+      if (!device["allocator"].is_object()) continue;
       const int64_t other = device["peak_bytes"].get<int64_t>() -
                             device["allocator"]["peak_reserved_bytes"].get<int64_t>();
       least = std::min(least, device["total_bytes"].get<int64_t>() -

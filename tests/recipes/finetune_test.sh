@@ -60,6 +60,8 @@ grep -q 'fits with PYTORCH.* --batch 1: 100.000 MiB reserved' out || fail "no ch
 expect 4 '' "${ask[@]}" gpt2 --length 100 --method qlora --checkpointing --bytes 450MiB
 grep -q 'none of the changes that were tried makes it fit' out || fail "fits: $(<out)"
 
+HEADROOM_FINETUNE_PYTHON=true expect 4 'the training failed, .*: it used no card;' "${gpt2[@]}"
+
 echo '{"model_type": "x", "vocab_size": 9, "hidden_size": 1, "num_hidden_layers": 1, "num_attention_heads": 1}' >broken.json
 expect 4 'not for lack of card memory: exit code 1: ValueError: no such architecture; .*headroom dryrun' \
   "${ask[@]}" broken.json

@@ -151,6 +151,17 @@ class Breakdown(unittest.TestCase):
                 for step in device["steps"]:
                     self.assertEqual(sum(step["categories"].values()), step["peak_allocated_bytes"])
 
+    def test_a_peak_above_the_limit_is_an_exit_code(self):
+        peak = self.device("accumulated")["allocated_bytes"]
+        for most, code in ((peak, 0), (peak - 1, 1)):
+            done = subprocess.run(
+                [HEADROOM, "dryrun", "--card", "rtx4090", "--max-peak", str(most), "--", sys.executable,
+                 str(PROGRAMS / "in_turn.py"), f"{PROGRAMS}/broken_down.py,accumulated"], cwd=self.folder, capture_output=True, text=True,
+                timeout=600)
+            self.assertEqual(done.returncode, code, done.stderr)
+        self.assertIn("1 B more than", done.stderr)
+        self.assertRegex(done.stderr, r"the most at \S+broken_down.py:\d+ in \w+")
+
     def test_known_sizes_are_exact(self):
         uses = self.uses("adamw")
         self.assertEqual(uses["parameters"], PARAMETERS)

@@ -24,6 +24,10 @@ expect 2 '--breakdown: .* --events both makes two runs' "${card[@]}" --events bo
 expect 5 'cannot write /nosuch/file' "${card[@]}" --breakdown --output /nosuch/file -- touch ran
 expect 0 'exit code 0' "${card[@]}" --breakdown --output b.json -- true
 grep -q '"processes": \[\]' b.json || fail "a breakdown of no process: $(<b.json)"
+expect 2 "--max-peak: '12x' is not a size" "${card[@]}" --max-peak 12x -- touch ran
+expect 2 '--max-peak: .* --events both makes two runs' "${card[@]}" --events both --max-peak 1GiB -- touch ran
+expect 5 '--max-peak: no Python process of the program reported a peak' "${card[@]}" --max-peak 1GiB -- true
+expect 7 'exit code 7' "${card[@]}" --max-peak 1GiB -- sh -c 'exit 7'
 expect 0 'exit code 0 after .* with late events exit code 0' "${card[@]}" --events both -- true
 expect 3 'exit code 3' "${card[@]}" --events both -- sh -c 'test "$HEADROOM_VIRTUAL_EVENTS" = done || exit 3'
 expect 2 '--bytes: .* is not a size' "${card[@]}" --bytes 1x -- true
