@@ -144,7 +144,6 @@ TuningQuestion tuning_question_of(const Arguments& arguments) {
         "with it: 1",
         "--gpus 1");
   }
-  question.python = stack_python("finetune");
   return question;
 }
 
@@ -307,8 +306,9 @@ std::optional<TuningSize> size_of(const Arguments& arguments, const TuningQuesti
 }
 
 int run_finetune(const Arguments& arguments) {
-  const TuningQuestion question = tuning_question_of(arguments);
+  TuningQuestion question = tuning_question_of(arguments);
   const std::optional<TuningSize> size = size_of(arguments, question);
+  question.python = stack_python("finetune");
   const std::string output = arguments.get("output");
   if (!output.empty()) check_writable(output);
   const HeldSignals signals;
