@@ -3,6 +3,7 @@
 #include <regex>
 #include <sstream>
 
+#include "plan/fit/answers/command_line.h"
 #include "plan/recipes/stack.h"
 #include "text/quantity.h"
 
@@ -49,7 +50,7 @@ std::vector<std::string> serving_words(const Serving& serving, const std::string
 
 std::string engine_command(const Serving& serving) {
   std::string text = "vllm serve MODEL";
-  for (const std::string& flag : vllm_flags_of(serving)) text += " " + flag;
+  for (const std::string& flag : vllm_flags_of(serving)) text += " " + shell_word(flag);
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "bench/process/program_folder.h"
+#include "plan/fit/answers/command_line.h"
 
 namespace headroom {
 namespace {
@@ -47,11 +48,10 @@ std::string shell_command(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     const bool is_program = text.empty();
     if (!is_program) text += " ";
-    if (word.starts_with(here)) {
-      text += word.substr(here.size());
-    } else {
-      text += is_program && word.find('/') == std::string::npos ? "./" + word : word;
-    }
+    const bool is_bare_program = is_program && word.find('/') == std::string::npos;
+    text += shell_word(word.starts_with(here) ? word.substr(here.size())
+                       : is_bare_program      ? "./" + word
+                                              : word);
   }
   return text;
 }

@@ -13,7 +13,7 @@ std::string recipe_path(const std::string& file);
 // one that recipes/install.sh made. Throws std::runtime_error, one line, if there is none.
 std::string stack_python(const std::string& stack);
 
-// As typed in a shell; a path inside the working directory is relative.
+// The words as a line for a shell. A path inside the working directory becomes relative.
 std::string shell_command(const std::vector<std::string>& words);
 
 }  // namespace headroom
