@@ -9,7 +9,7 @@ Needs transformers, peft (lora, qlora) and bitsandbytes (qlora, adamw8bit, paged
 import tempfile
 
 from transformers import Trainer, TrainingArguments
-from tuned_model import OPTIMIZERS, SHARDED, arguments, is_autocast, make_model, tokens_of
+from tuned_model import arguments, make_model, tokens_of, training_arguments
 
 
 def main():
@@ -17,10 +17,8 @@ def main():
     model = make_model(args)
     tokens = tokens_of(model, args)
     with tempfile.TemporaryDirectory() as folder:
-        Trainer(model, TrainingArguments(
-            folder, per_device_train_batch_size=args.batch, max_steps=args.steps, bf16=is_autocast(args),
-            gradient_checkpointing=args.checkpointing, optim=OPTIMIZERS[args.optimizer], logging_steps=args.steps,
-            save_strategy="no", report_to=[], fsdp=args.fsdp or None, fsdp_config=SHARDED if args.fsdp else None),
+        Trainer(
+            model, TrainingArguments(folder, **training_arguments(args)),
             train_dataset=[{"input_ids": tokens, "labels": tokens}] * (args.batch * args.steps)).train()
 
 

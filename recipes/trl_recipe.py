@@ -12,7 +12,7 @@ from datasets import Dataset
 from tokenizers import Tokenizer, models
 from transformers import PreTrainedTokenizerFast
 from trl import SFTConfig, SFTTrainer
-from tuned_model import OPTIMIZERS, SHARDED, arguments, is_autocast, make_model, tokens_of
+from tuned_model import arguments, make_model, tokens_of, training_arguments
 
 
 def main():
@@ -21,11 +21,7 @@ def main():
     words = Tokenizer(models.WordLevel({"<pad>": 0, "<eos>": 1}, unk_token="<pad>"))  # the rows are tokens already
     with tempfile.TemporaryDirectory() as folder:
         SFTTrainer(
-            model, args=SFTConfig(
-                folder, per_device_train_batch_size=args.batch, max_steps=args.steps, max_length=args.length,
-                bf16=is_autocast(args), gradient_checkpointing=args.checkpointing,
-                optim=OPTIMIZERS[args.optimizer], logging_steps=args.steps, save_strategy="no", report_to=[],
-                fsdp=args.fsdp or None, fsdp_config=SHARDED if args.fsdp else None),
+            model, args=SFTConfig(folder, max_length=args.length, **training_arguments(args)),
             train_dataset=Dataset.from_dict(
                 {"input_ids": [tokens_of(model, args).tolist()] * (args.batch * args.steps)}),
             processing_class=PreTrainedTokenizerFast(tokenizer_object=words, pad_token="<pad>", eos_token="<eos>"),

@@ -71,6 +71,14 @@ def is_autocast(args):
     return args.precision == "mixed" or (args.precision == "bf16" and not args.fsdp)
 
 
+def training_arguments(args):
+    """Of TrainingArguments and its subclasses."""
+    return {"per_device_train_batch_size": args.batch, "max_steps": args.steps, "bf16": is_autocast(args),
+            "gradient_checkpointing": args.checkpointing, "optim": OPTIMIZERS[args.optimizer],
+            "logging_steps": args.steps, "save_strategy": "no", "report_to": [], "fsdp": args.fsdp or None,
+            "fsdp_config": SHARDED if args.fsdp else None}
+
+
 def tokens_of(model, args):
     """One sequence."""
     return torch.randint(0, model.config.get_text_config().vocab_size, (args.length,))

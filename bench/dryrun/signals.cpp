@@ -127,8 +127,8 @@ Ending wait_handing_on(pid_t pid, const HeldSignals& signals) {
       continue;
     }
     ending.signal = number;
-    const bool is_of_group = sentry->has_within(number, seconds_until_the_group_has_it(info)) ||
-                             info.si_code == SI_KERNEL;  // from the terminal
+    const bool is_of_group = info.si_code == SI_KERNEL ||  // from the terminal
+                             sentry->has_within(number, seconds_until_the_group_has_it(info));
     if (is_of_group) {
       pause_for(0.02);  // the group's signal may reach the sentry a moment before it reaches us
       signals.drop(number);  // `timeout` signals us, and then the group

@@ -26,8 +26,6 @@ std::vector<std::string> weight_types() {
 CommandLine budget_command_line() {
   constexpr const char* kEngine = "Engine";
   constexpr const char* kLog = "Values from your own log, instead of the built-in ones";
-  std::vector<Flag> flags = model_flags("shape", kUsualSize, "Model");
-  for (const Flag& flag : card_flags("Machine")) flags.push_back(flag);
   const std::vector<Flag> more = {
       {"tp", "N", "tensor-parallel GPUs (default 1)", "Machine"},
       {"gpu-memory-utilization", "X",
@@ -56,12 +54,11 @@ CommandLine budget_command_line() {
       {"non-torch-memory", "SIZE", "\"non-torch forward increase memory\"", kLog},
       {"graph-memory", "SIZE", "\"Graph capturing finished ... took\"", kLog},
       {"format", "WORD", "table, csv, md, json (default table)", "Output"}};
-  flags.insert(flags.end(), more.begin(), more.end());
   return {
       "budget --model-size NAME [flags]",
       "Computes how an inference engine (by vLLM's rules) uses the memory of a card: key/value\n"
       "cache, sequences, and the memory left for training.",
-      flags};
+      joined(joined(model_flags("shape", kUsualSize, "Model"), card_flags("Machine")), more)};
 }
 
 std::optional<int64_t> size_from(const Arguments& arguments, const char* name) {

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -14,7 +13,6 @@
 #include "bench/dryrun/report/breakdown.h"
 #include "bench/dryrun/report/events.h"
 #include "bench/dryrun/report/report.h"
-#include "bench/launch/cell.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
@@ -119,12 +117,6 @@ std::string settle_snapshots(const std::string& file, const std::string& unwritt
   return lines;
 }
 
-void write_json(const std::string& path, const nlohmann::ordered_json& document) {
-  using nlohmann::ordered_json;
-  write_file_atomically(
-      path, document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
-}
-
 // The device that allocated the most at its peak.
 const nlohmann::ordered_json* fullest_device(const nlohmann::ordered_json& breakdown) {
   const nlohmann::ordered_json* fullest = nullptr;
@@ -160,7 +152,8 @@ std::optional<int> code_of_peak(const nlohmann::ordered_json& breakdown, int64_t
 // words: the program and its arguments.
 int run_program(const Arguments& arguments, const std::vector<std::string>& values,
                 std::vector<std::string> words) {
-  if (arguments.has("max-peak")) parse_bytes("--max-peak", arguments.get("max-peak"));
+  std::optional<int64_t> most;
+  if (arguments.has("max-peak")) most = parse_bytes("--max-peak", arguments.get("max-peak"));
   const DryRun request = dryrun_from(arguments, values, std::move(words));
   const std::string json_file = arguments.get("json");
   std::vector<NamedFile> written;
@@ -191,15 +184,15 @@ int run_program(const Arguments& arguments, const std::vector<std::string>& valu
   std::fputs((dryrun_text(document, width) + fitted(snapshots, width)).c_str(), stderr);
   if (json.is_stream() || breakdown_file.is_stream()) signals.reset();
   if (!json_file.empty()) write_json(json.path(), document);
+  nlohmann::ordered_json breakdown;
+  if (request.breakdown) breakdown = breakdown_document(document, outcome);
   if (arguments.has("breakdown")) {
-    const nlohmann::ordered_json breakdown = breakdown_document(document, outcome);
     std::fputs(breakdown_text(breakdown, width).c_str(), stderr);
     if (!breakdown_file.path().empty()) write_json(breakdown_file.path(), breakdown);
   }
   if (outcome.signal != 0) return kSignalExit + outcome.signal;
-  if (outcome.exit_code == 0 && arguments.has("max-peak")) {
-    const int64_t most = parse_bytes("--max-peak", arguments.get("max-peak"));
-    if (const auto code = code_of_peak(breakdown_document(document, outcome), most)) return *code;
+  if (outcome.exit_code == 0 && most) {
+    if (const auto code = code_of_peak(breakdown, *most)) return *code;
   }
   return outcome.exit_code == 0 && !unwritten.empty() ? kExitEnvironment : outcome.exit_code;
 }

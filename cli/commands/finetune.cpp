@@ -1,20 +1,22 @@
 // headroom finetune: runs the public fine-tuning stacks on a virtual card, with random weights.
 #include <algorithm>
-#include <cstdio>
+#include <stdexcept>
 
 #include "bench/dryrun/report/breakdown.h"
+#include "bench/dryrun/report/report.h"
 #include "bench/launch/progress.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/parse_and_run.h"
 #include "cli/commands/quiet_run.h"
 #include "cli/exit_code.h"
 #include "cli/flags/file_flags.h"
+#include "cli/flags/flag_values.h"
 #include "cli/flags/flags.h"
+#include "cli/flags/plans/recipe_flags.h"
 #include "cli/log.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "files/atomic_file.h"
-#include "plan/recipes/model_shape.h"
 #include "plan/recipes/stack.h"
 #include "plan/recipes/tuning_search.h"
 #include "profiling/report/rows/cells.h"
@@ -38,83 +40,68 @@ CommandLine finetune_command_line() {
       "that\n"
       "makes it fit, the largest batch or length. It prints the command of the program that it\n"
       "ran, which also works on a real card. ./recipes/install.sh finetune installs the packages.",
-      {{.name = "config",
-        .value = "NAME",
-        .help = "public model (llama-3.1-8b, qwen2.5-7b, ...) or the path of a config.json",
-        .group = "Model",
-        .example = "--config llama-3.1-8b"},
-       {"card", "CARD", "virtual card; headroom cards lists them", "Card"},
-       {"bytes", "SIZE", "card memory instead of the real size: 40GiB, or unlimited", "Card"},
-       {"gpus", "N",
-        "cards; with several, the weights are sharded (FSDP2), and rank 0 runs (default 1)",
-        "Card"},
-       {"method", "WORD", "full, lora, qlora (default lora)", "Training"},
-       {"rank", "N", "rank of LoRA (default " + std::to_string(plain.rank) + ")", "Training"},
-       {.name = "targets",
-        .value = "LIST",
-        .help =
-            "modules with LoRA: all-linear, or names such as q_proj,v_proj (default all-linear)",
-        .group = "Training",
-        .example = "--targets q_proj,v_proj"},
-       {"batch", "N", "sequences per step (default 1)", "Training"},
-       {"length", "N",
-        "tokens per sequence (default " + std::to_string(plain.length) + ", or all of the model)",
-        "Training"},
-       {"precision", "WORD",
-        "bf16: weights in BF16; mixed: FP32 weights under BF16 autocast; fp32 (default bf16)",
-        "Training"},
-       {"checkpointing", "", "recompute activations in backward (gradient checkpointing)",
-        "Training"},
-       {"optimizer", "WORD", join(kTuningOptimizers) + " (default adamw)", "Training"},
-       {"attention", "WORD", "sdpa or eager (default sdpa)", "Training"},
-       {"stack", "WORD", "program that trains: " + join(kStacks) + " (default trainer)",
-        "Training"},
-       {.name = "largest",
-        .value = "WORD",
-        .help = "find the largest batch, or the largest length (in steps of 128), that fits",
-        .group = "Search",
-        .example = "--largest batch"},
-       {.name = "output",
-        .value = "FILE",
-        .help = "file for the breakdown of the peak, as JSON",
-        .group = "Output",
-        .file = FileUse::kWritten}}};
+      joined(
+          model_on_card_flags("Card"),
+          {{"gpus", "N",
+            "cards; with several, the weights are sharded (FSDP2), and rank 0 runs (default 1)",
+            "Card"},
+           {"method", "WORD", "full, lora, qlora (default lora)", "Training"},
+           {"rank", "N", "rank of LoRA (default " + std::to_string(plain.rank) + ")", "Training"},
+           {.name = "targets",
+            .value = "LIST",
+            .help = "modules with LoRA: all-linear, or names such as q_proj,v_proj (default "
+                    "all-linear)",
+            .group = "Training",
+            .example = "--targets q_proj,v_proj"},
+           {"batch", "N", "sequences per step (default 1)", "Training"},
+           {"length", "N",
+            "tokens per sequence (default " + std::to_string(plain.length) +
+                ", or all of the model)",
+            "Training"},
+           {"precision", "WORD",
+            "bf16: weights in BF16; mixed: FP32 weights under BF16 autocast; fp32 (default bf16)",
+            "Training"},
+           {"checkpointing", "", "recompute activations in backward (gradient checkpointing)",
+            "Training"},
+           {"optimizer", "WORD", join(kTuningOptimizers) + " (default adamw)", "Training"},
+           {"attention", "WORD", "sdpa or eager (default sdpa)", "Training"},
+           {"stack", "WORD", "program that trains: " + join(kStacks) + " (default trainer)",
+            "Training"},
+           {.name = "largest",
+            .value = "WORD",
+            .help = "find the largest batch, or the largest length (in steps of 128), that fits",
+            .group = "Search",
+            .example = "--largest batch"},
+           {.name = "output",
+            .value = "FILE",
+            .help = "file for the breakdown of the peak, as JSON",
+            .group = "Output",
+            .file = FileUse::kWritten}})};
 }
 
-std::string choice(const Arguments& arguments, const std::string& flag, const std::string& plain,
-                   const std::vector<std::string>& allowed) {
+std::string word_from(const Arguments& arguments, const std::string& flag, const std::string& plain,
+                      const std::vector<std::string>& allowed) {
   std::string word = arguments.get(flag, plain);
   check_choice("--" + flag, word, allowed, "--" + flag + " " + allowed.front());
   return word;
 }
 
-int64_t number(const Arguments& arguments, const std::string& flag, int64_t plain, int64_t most) {
-  return parse_integer("--" + flag, arguments.get(flag, std::to_string(plain)), 1, most);
-}
-
 struct TuningQuestion {
-  ModelShape shape;
+  ModelOnCard model;
   FineTuning tuning;
-  VirtualCard card;
   std::string python;
 };
 
 TuningQuestion tuning_question_of(const Arguments& arguments) {
   constexpr const char* kExample = "headroom finetune --config llama-3.1-8b --card rtx4090";
-  for (const char* flag : {"config", "card"}) {
-    if (!arguments.has(flag))
-      throw UsageError(std::string("--") + flag + " is needed; example: " + kExample);
-  }
   TuningQuestion question;
-  question.shape = find_shape(arguments.get("config"));
-  question.card = virtual_card({"--card", "--bytes", "--card rtx4090 --bytes 20GiB"},
-                               arguments.get("card"), arguments.get("bytes"));
+  question.model = model_on_card(arguments, kExample, "--card rtx4090 --bytes 20GiB");
   FineTuning& tuning = question.tuning;
   const FineTuning plain;
-  tuning.config = question.shape.config;
-  tuning.stack = choice(arguments, "stack", plain.stack, kStacks);
-  tuning.method = choice(arguments, "method", plain.method, kTuningMethods);
-  tuning.rank = number(arguments, "rank", plain.rank, 65536);
+  tuning.config = question.model.shape.config;
+  tuning.stack = word_from(arguments, "stack", plain.stack, kStacks);
+  tuning.method = word_from(arguments, "method", plain.method, kTuningMethods);
+  tuning.rank = integer(arguments, "rank", plain.rank, 1, 65536);
   tuning.targets = arguments.get("targets", plain.targets);
   for (const char* flag : {"rank", "targets"}) {
     if (!arguments.has(flag) || tuning.method != "full") continue;
@@ -123,20 +110,20 @@ TuningQuestion tuning_question_of(const Arguments& arguments) {
                      "lora or qlora",
                      std::string("--method lora --") + flag + " " + arguments.get(flag));
   }
-  tuning.batch = number(arguments, "batch", plain.batch, kMostBatch);
-  const int64_t most = question.shape.most_length;
+  tuning.batch = integer(arguments, "batch", plain.batch, 1, kMostBatch);
+  const int64_t most = question.model.shape.most_length;
   const int64_t usual = most > 0 ? std::min(most, plain.length) : plain.length;
-  tuning.length = number(arguments, "length", usual, kMostLength);
+  tuning.length = integer(arguments, "length", usual, 1, kMostLength);
   if (most > 0 && tuning.length > most) {
     throw UsageError("--length", std::to_string(tuning.length),
                      "is longer than the model's positions; allowed: 1 to " + std::to_string(most),
                      "--length " + std::to_string(most));
   }
-  tuning.precision = choice(arguments, "precision", plain.precision, kTuningPrecisions);
+  tuning.precision = word_from(arguments, "precision", plain.precision, kTuningPrecisions);
   tuning.checkpointing = arguments.has("checkpointing");
-  tuning.optimizer = choice(arguments, "optimizer", plain.optimizer, kTuningOptimizers);
-  tuning.attention = choice(arguments, "attention", plain.attention, kTuningAttentions);
-  tuning.cards = number(arguments, "gpus", 1, 4096);
+  tuning.optimizer = word_from(arguments, "optimizer", plain.optimizer, kTuningOptimizers);
+  tuning.attention = word_from(arguments, "attention", plain.attention, kTuningAttentions);
+  tuning.cards = integer(arguments, "gpus", 1, 1, 4096);
   if (tuning.cards > 1 && tuning.method == "qlora") {
     throw UsageError(
         "--gpus", std::to_string(tuning.cards),
@@ -155,7 +142,7 @@ class Recipes {
 
   QuietRun run(const FineTuning& tuning, const std::string& alloc_conf, bool has_breakdown) {
     DryRun request;
-    request.card = question_.card;
+    request.card = question_.model.card;
     request.alloc_conf = alloc_conf;
     request.breakdown = has_breakdown;
     request.words = recipe_words(tuning, question_.python);
@@ -166,6 +153,7 @@ class Recipes {
       request.skip_host_init = true;
     }
     QuietRun quiet = run_quietly(request, signals_);
+    stopped_ = quiet.outcome.asked_by != 0;
     if (quiet.run.fits == Fits::kYes && !quiet.run.peak) {
       quiet.run.fits = Fits::kUnknown;
       quiet.run.reason = "it used no card";
@@ -180,7 +168,6 @@ class Recipes {
     if (stopped_) return {};
     log_status("run: " + name);
     const QuietRun quiet = run(tuning, alloc_conf, false);
-    stopped_ = quiet.outcome.asked_by != 0;
     if (stopped_) return {};
     const bool fits = quiet.run.fits == Fits::kYes;
     log_line(name + ": " +
@@ -198,9 +185,9 @@ class Recipes {
 
 std::string title_of(const TuningQuestion& question) {
   const FineTuning& tuning = question.tuning;
-  std::string text = question.shape.name;
-  if (question.shape.parameters > 0)
-    text += " (" + grouped(question.shape.parameters) + " parameters)";
+  std::string text = question.model.shape.name;
+  if (question.model.shape.parameters > 0)
+    text += " (" + grouped(question.model.shape.parameters) + " parameters)";
   text += ", " + tuning.method;
   if (tuning.method != "full") text += " of rank " + std::to_string(tuning.rank);
   text += ", " + std::to_string(tuning.batch) + " x " + std::to_string(tuning.length) +
@@ -223,27 +210,25 @@ int64_t capacity_of(const QuietRun& quiet) {
   int64_t least = INT64_MAX;
   for (const auto& process : quiet.document["processes"]) {
     for (const auto& device : process["devices"]) {
-      if (!device["allocator"].is_object()) continue;
-      const int64_t other = device["peak_bytes"].get<int64_t>() -
-                            device["allocator"]["peak_reserved_bytes"].get<int64_t>();
-      least = std::min(least, device["total_bytes"].get<int64_t>() -
-                                  device["context_bytes"].get<int64_t>() - other);
+      const DevicePeaks peaks = peaks_of(quiet.document, device);
+      if (peaks.allocated && peaks.room) least = std::min(least, *peaks.room + *peaks.reserved);
     }
+  }
+  if (least == INT64_MAX) {
+    throw std::runtime_error(
+        "the report of the card's memory was lost; run it again with TMPDIR=DIR on a disk with "
+        "free space");
   }
   return least;
 }
 
 int exit_of_failure(const TuningQuestion& question, const QuietRun& quiet) {
-  if (quiet.outcome.asked_by != 0) {
-    log_error("interrupted");
-    return kExitInterrupted;
-  }
   const FineTuning& tuning = question.tuning;
   const std::string ranks = tuning.cards == 1 ? ""
                                               : " --world-size " + std::to_string(tuning.cards) +
                                                     " --rank 0 --skip-host-init";
   log_error("the training failed, not for lack of card memory: " + quiet.run.reason +
-            "; its command, to run alone: headroom dryrun --card " + question.card.card.name +
+            "; its command, to run alone: headroom dryrun --card " + question.model.card.card.name +
             ranks + " -- " + shell_command(recipe_words(tuning, question.python)));
   return kExitAllFailed;
 }
@@ -255,10 +240,7 @@ int print_largest(const TuningQuestion& question, const TuningSize& size, const 
       [&](const FineTuning& tuning, const std::string& conf) {
         return recipes.run_of(tuning, conf, size.flag + " " + std::to_string(tuning.*size.value));
       });
-  if (recipes.stopped()) {
-    log_error("interrupted");
-    return kExitInterrupted;
-  }
+  if (recipes.stopped()) return kExitInterrupted;
   if (!largest.failure.empty()) {
     log_error("failed for another reason than memory: " + largest.failure);
     return kExitSomeFailed;
@@ -280,10 +262,7 @@ int print_change(const TuningQuestion& question, Recipes& recipes) {
       change_that_fits(question.tuning, [&](const FineTuning& tuning, const std::string& conf) {
         return recipes.run_of(tuning, conf, "with " + changes(tuning, conf));
       });
-  if (recipes.stopped()) {
-    log_error("interrupted");
-    return kExitInterrupted;
-  }
+  if (recipes.stopped()) return kExitInterrupted;
   if (!change) {
     print_page("none of the changes that were tried makes it fit\n");
     return kExitAllFailed;
@@ -296,34 +275,29 @@ int print_change(const TuningQuestion& question, Recipes& recipes) {
 
 std::optional<TuningSize> size_of(const Arguments& arguments, const TuningQuestion& question) {
   if (!arguments.has("largest")) return std::nullopt;
-  const std::string word = choice(arguments, "largest", "batch", {"batch", "length"});
+  const std::string word = word_from(arguments, "largest", "batch", {"batch", "length"});
   if (word == "batch")
     return TuningSize{"batch", &FineTuning::batch, {.least = 1, .most = kMostBatch, .stride = 1}};
-  const int64_t most = question.shape.most_length > 0 ? question.shape.most_length : kMostLength;
+  const int64_t most =
+      question.model.shape.most_length > 0 ? question.model.shape.most_length : kMostLength;
   return TuningSize{"length",
                     &FineTuning::length,
                     {.least = kLengthStride, .most = most, .stride = kLengthStride}};
 }
 
-int run_finetune(const Arguments& arguments) {
-  TuningQuestion question = tuning_question_of(arguments);
-  const std::optional<TuningSize> size = size_of(arguments, question);
-  question.python = stack_python("finetune");
+int print_answer(const Arguments& arguments, const TuningQuestion& question,
+                 const std::optional<TuningSize>& size, Recipes& recipes) {
   const std::string output = arguments.get("output");
-  if (!output.empty()) check_writable(output);
-  const HeldSignals signals;
-  Recipes recipes(question, signals);
   log_status("running " + title_of(question));
   const QuietRun first = recipes.run(question.tuning, "", true);
   log_status("");
+  if (recipes.stopped()) return kExitInterrupted;
   if (first.run.fits == Fits::kUnknown) return exit_of_failure(question, first);
   const nlohmann::ordered_json breakdown = breakdown_document(first.document, first.outcome);
   const bool fits = first.run.fits == Fits::kYes;
   print_page(title_of(question) + "\n" + breakdown_summary(breakdown, page_width()) + "\n");
-  if (!output.empty()) write_file_atomically(output, breakdown.dump(2) + "\n");
-  const int64_t cards = question.tuning.cards;
-  const std::string on =
-      " on " + (cards > 1 ? std::to_string(cards) + " x " : "") + question.card.card.name + ": ";
+  if (!output.empty()) write_json(output, breakdown);
+  const std::string on = " on " + cards_text(question.tuning.cards, question.model.card) + ": ";
   if (!fits) {
     print_page("does not fit" + on + first.run.reason + "\n");
     return print_change(question, recipes);
@@ -332,6 +306,18 @@ int run_finetune(const Arguments& arguments) {
              format_bytes(capacity_of(first) - *first.run.peak) +
              " left\ncommand: " + command_of(question, question.tuning, "") + "\n");
   return size ? print_largest(question, *size, first, recipes) : kExitOk;
+}
+
+int run_finetune(const Arguments& arguments) {
+  TuningQuestion question = tuning_question_of(arguments);
+  const std::optional<TuningSize> size = size_of(arguments, question);
+  question.python = stack_python("finetune");
+  if (arguments.has("output")) check_writable(arguments.get("output"));
+  const HeldSignals signals;
+  Recipes recipes(question, signals);
+  const int code = print_answer(arguments, question, size, recipes);
+  if (recipes.stopped()) log_error("interrupted");
+  return code;
 }
 
 }  // namespace

@@ -25,9 +25,7 @@ namespace headroom {
 namespace {
 
 CommandLine profile_command_line() {
-  std::vector<Flag> flags = cell_flags();
-  const auto limits = limit_flags();
-  flags.insert(flags.end(), limits.begin(), limits.end());
+  std::vector<Flag> flags = joined(cell_flags(), limit_flags());
   flags.push_back(rank_flag());
   flags.push_back(disk_rate_flag());
   flags.push_back({"watch", "",

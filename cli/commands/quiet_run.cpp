@@ -71,10 +71,7 @@ std::optional<int64_t> peak_of(const nlohmann::ordered_json& document) {
   std::optional<int64_t> peak;
   for (const auto& process : document["processes"]) {
     for (const auto& device : process["devices"]) {
-      const auto& allocator = device["allocator"];
-      const int64_t bytes = allocator.is_object() ? allocator["peak_reserved_bytes"].get<int64_t>()
-                                                  : device.value("peak_bytes", int64_t{0});
-      peak = std::max(peak.value_or(0), bytes);
+      peak = std::max(peak.value_or(0), peaks_of(document, device).reserved.value_or(0));
     }
   }
   return peak;

@@ -1,21 +1,19 @@
 // headroom serve: starts a serving engine on virtual cards, with random weights, for its cache.
-#include <cstdio>
-
 #include "cli/commands/commands.h"
 #include "cli/commands/parse_and_run.h"
 #include "cli/commands/quiet_run.h"
 #include "cli/exit_code.h"
+#include "cli/flags/flag_values.h"
 #include "cli/flags/flags.h"
+#include "cli/flags/plans/recipe_flags.h"
 #include "cli/log.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
-#include "plan/recipes/model_shape.h"
 #include "plan/recipes/serving.h"
 #include "plan/recipes/stack.h"
 #include "profiling/report/rows/cells.h"
 #include "text/quantity.h"
 #include "text/table.h"
-#include "text/words.h"
 #include "text/wrap.h"
 
 namespace headroom {
@@ -30,82 +28,68 @@ CommandLine serve_command_line() {
       "can take requests: memory of the weights and of the profiling run, size of the KV cache in\n"
       "GiB and tokens, requests at a time. Words after -- are flags of vllm serve.\n"
       "./recipes/install.sh serve installs vLLM, once.",
-      {{.name = "config",
-        .value = "NAME",
-        .help = "public model (llama-3.1-8b, qwen2.5-7b, ...) or the path of a config.json",
-        .group = "Model",
-        .example = "--config llama-3.1-8b"},
-       {"card", "CARD", "virtual card; headroom cards lists them", "Cards"},
-       {"bytes", "SIZE", "card memory instead of the real size: 40GiB, or unlimited", "Cards"},
-       {"tensor-parallel", "N", "cards over which each layer is split (default 1)", "Cards"},
-       {"pipeline-parallel", "N", "groups of cards, each with some layers (default 1)", "Cards"},
-       {.name = "max-len",
-        .value = "N",
-        .help = "tokens of the longest request, prompt and answer (default: the model's positions)",
-        .group = "Engine",
-        .example = "--max-len 8192"},
-       {.name = "utilization",
-        .value = "PART",
-        .help = "part of the card's memory that the engine may use (default 0.9)",
-        .group = "Engine",
-        .example = "--utilization 0.95"},
-       {"max-num-seqs", "N", "requests at a time, at most (default: the engine's)", "Engine"},
-       {"eager", "", "neither compile nor capture CUDA graphs: faster to start", "Engine"}},
+      joined(
+          model_on_card_flags("Cards"),
+          {{"tensor-parallel", "N", "cards over which each layer is split (default 1)", "Cards"},
+           {"pipeline-parallel", "N", "groups of cards, each with some layers (default 1)",
+            "Cards"},
+           {.name = "max-len",
+            .value = "N",
+            .help =
+                "tokens of the longest request, prompt and answer (default: the model's positions)",
+            .group = "Engine",
+            .example = "--max-len 8192"},
+           {.name = "utilization",
+            .value = "PART",
+            .help = "part of the card's memory that the engine may use (default 0.9)",
+            .group = "Engine",
+            .example = "--utilization 0.95"},
+           {"max-num-seqs", "N", "requests at a time, at most (default: the engine's)", "Engine"},
+           {"eager", "", "neither compile nor capture CUDA graphs: faster to start", "Engine"}}),
       true};
 }
 
 struct EngineQuestion {
-  ModelShape shape;
+  ModelOnCard model;
   Serving serving;
-  VirtualCard card;
   std::string python;
 };
 
-int64_t given_or(const Arguments& arguments, const std::string& flag, int64_t usual, int64_t most) {
-  return arguments.has(flag) ? parse_integer("--" + flag, arguments.get(flag), 1, most) : usual;
-}
-
 EngineQuestion engine_question_of(const Arguments& arguments,
-                                  std::vector<std::string> engine_flags) {
+                                  const std::vector<std::string>& engine_flags) {
   constexpr const char* kExample = "headroom serve --config llama-3.1-8b --card h100-80gb";
   if (!arguments.positional.empty()) {
     throw UsageError("'--' is needed before the engine's flags, '" + arguments.positional.front() +
                      "'; example: " + kExample + " -- --kv-cache-dtype fp8");
   }
-  for (const char* flag : {"config", "card"}) {
-    if (!arguments.has(flag))
-      throw UsageError(std::string("--") + flag + " is needed; example: " + kExample);
-  }
   EngineQuestion question;
-  question.shape = find_shape(arguments.get("config"));
-  question.card = virtual_card({"--card", "--bytes", "--card h100-80gb --bytes 40GiB"},
-                               arguments.get("card"), arguments.get("bytes"));
+  question.model = model_on_card(arguments, kExample, "--card h100-80gb --bytes 40GiB");
   Serving& serving = question.serving;
-  serving.config = question.shape.config;
-  serving.tensor_parallel = given_or(arguments, "tensor-parallel", 1, kMostCards);
+  serving.config = question.model.shape.config;
+  serving.tensor_parallel = integer(arguments, "tensor-parallel", 1, 1, kMostCards);
   serving.pipeline_parallel =
-      given_or(arguments, "pipeline-parallel", 1, kMostCards / serving.tensor_parallel);
+      integer(arguments, "pipeline-parallel", 1, 1, kMostCards / serving.tensor_parallel);
   constexpr int64_t kMostLength = 1 << 24;
-  const int64_t most = question.shape.most_length;
-  serving.max_length = given_or(arguments, "max-len", 0, most > 0 ? most : kMostLength);
+  const int64_t most = question.model.shape.most_length;
+  serving.max_length = integer(arguments, "max-len", 0, 1, most > 0 ? most : kMostLength);
   serving.utilization =
       parse_number("--utilization", arguments.get("utilization", "0.9"), 0.01, 1.0);
-  serving.max_requests = given_or(arguments, "max-num-seqs", 0, 1 << 20);
+  serving.max_requests = integer(arguments, "max-num-seqs", 0, 1, 1 << 20);
   serving.eager = arguments.has("eager");
-  serving.engine_flags = std::move(engine_flags);
+  serving.engine_flags = engine_flags;
   question.python = stack_python("serve");
   return question;
 }
 
 std::string cards_of(const EngineQuestion& question) {
-  const int64_t count = question.serving.tensor_parallel * question.serving.pipeline_parallel;
-  return (count > 1 ? std::to_string(count) + " x " : "") + question.card.card.name;
+  return cards_text(question.serving.tensor_parallel * question.serving.pipeline_parallel,
+                    question.model.card);
 }
 
 Table engine_table(const EngineQuestion& question, const EngineMemory& memory) {
-  Table table{
-      .title = question.shape.name + " in vLLM on " + cards_of(question) + ", memory of each card",
-      .columns = {{"use"}, {"GiB", true}}};
+  Table table{.title = question.model.shape.name + " in vLLM on " + cards_of(question) +
+                       ", memory of each card",
+              .columns = {{"use"}, {"GiB", true}}};
   const auto row = [&](const char* name, const std::string& gib) {
     if (!gib.empty()) table.rows.push_back({name, gib});
   };
@@ -117,16 +101,16 @@ Table engine_table(const EngineQuestion& question, const EngineMemory& memory) {
   return table;
 }
 
-int run_serve(const Arguments& arguments, std::vector<std::string> engine_flags) {
-  const EngineQuestion question = engine_question_of(arguments, std::move(engine_flags));
+int run_serve(const Arguments& arguments, const std::vector<std::string>& engine_flags) {
+  const EngineQuestion question = engine_question_of(arguments, engine_flags);
   const Serving& serving = question.serving;
   DryRun request;
-  request.card = question.card;
+  request.card = question.model.card;
   request.count = static_cast<int>(serving.tensor_parallel * serving.pipeline_parallel);
   request.skip_host_init = true;
   request.words = serving_words(serving, question.python);
   const HeldSignals signals;
-  log_status("starting vLLM with " + question.shape.name + " on " + cards_of(question));
+  log_status("starting vLLM with " + question.model.shape.name + " on " + cards_of(question));
   const QuietRun quiet = run_quietly(request, signals);
   log_status("");
   if (quiet.outcome.asked_by != 0) {

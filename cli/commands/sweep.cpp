@@ -23,9 +23,6 @@ namespace headroom {
 namespace {
 
 CommandLine sweep_command_line() {
-  std::vector<Flag> flags = grid_flags();
-  const auto limits = limit_flags();
-  flags.insert(flags.end(), limits.begin(), limits.end());
   const std::vector<Flag> own = {
       {"records", "FILE", "JSONL file; one Record per cell is appended when the cell ends",
        "Results", FileUse::kWritten},
@@ -52,13 +49,12 @@ CommandLine sweep_command_line() {
       {"format", "WORD", "table, csv, md; json (array) or jsonl: the whole Records", "Results"},
       {"dry-run", "", "print the cells (with --format csv or json their settings) and run nothing",
        "Results"}};
-  flags.insert(flags.end(), own.begin(), own.end());
   return {
       "sweep --model-size NAME,... [flags]",
       "Runs every combination of the given values, each as in a new process. A failed cell gives\n"
       "a row with its reason, and the sweep continues. Another sweep with the same --records\n"
       "continues where the first one stopped.",
-      flags};
+      joined(joined(grid_flags(), limit_flags()), own)};
 }
 
 // Every cell writes its own file, named after the cell.

@@ -148,6 +148,11 @@ std::vector<Flag> by_group(std::vector<Flag> flags) {
 
 }  // namespace
 
+std::vector<Flag> joined(std::vector<Flag> flags, const std::vector<Flag>& more) {
+  flags.insert(flags.end(), more.begin(), more.end());
+  return flags;
+}
+
 std::string Arguments::get(const std::string& name, const std::string& otherwise) const {
   const auto it = values.find(name);
   return it == values.end() ? otherwise : it->second;

@@ -36,6 +36,9 @@ struct Arguments {
   std::string get(const std::string& name, const std::string& otherwise = "") const;
 };
 
+// The flags of both lists, in their order.
+std::vector<Flag> joined(std::vector<Flag> flags, const std::vector<Flag>& more);
+
 class CommandLine {
  public:
   static constexpr size_t kNoFiles = SIZE_MAX;

@@ -30,10 +30,10 @@ inline const std::vector<std::string> kTuningOptimizers = {"adamw", "adamw8bit",
                                                            "lion",  "adafactor", "sgd"};
 inline const std::vector<std::string> kTuningAttentions = {"sdpa", "eager"};
 
-// As started on a machine with the cards: by torchrun if there are several.
+// The command for a machine that has the cards. With several, torchrun starts the program.
 std::vector<std::string> launch_words(const FineTuning& tuning, const std::string& python);
 
-// The recipe's program with its arguments, only those that differ from its defaults.
+// The recipe's program and its arguments, without most of those that equal its defaults.
 std::vector<std::string> recipe_words(const FineTuning& tuning, const std::string& python);
 
 }  // namespace headroom

@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-// As the flags of vLLM.
+// The settings of a serving engine, which become flags of vLLM.
 struct Serving {
   std::string config;  // path of a config.json
   int64_t tensor_parallel = 1;
@@ -26,7 +26,7 @@ std::vector<std::string> serving_words(const Serving& serving, const std::string
 // The engine's own command, for a machine with the card: "vllm serve MODEL ...".
 std::string engine_command(const Serving& serving);
 
-// What the engine prints, of each card; texts as it prints them.
+// The memory of each card that the engine prints. The texts are the engine's own.
 struct EngineMemory {
   std::string weights_gib;
   std::string activations_gib;  // the peak of its profiling run; "" = not printed

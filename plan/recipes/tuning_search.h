@@ -1,4 +1,5 @@
-// What fits of a fine-tuning, by runs: the largest batch or length, and a change that makes it fit.
+// Finds the largest batch or length of a fine-tuning that fits, or a change that makes it fit, by
+// runs.
 // No torch here.
 #pragma once
 
@@ -29,8 +30,9 @@ struct LargestSize {
   std::string failure;               // a run that failed for another reason than memory
 };
 
-// From `first`, the run of `tuning` itself, which fits. A second run gives the growth per unit, and
-// with it a guess of what `capacity` bytes take; the search leaves the guess in growing steps.
+// `first` is the run of `tuning` itself, which fits. A second run shows how memory grows with the
+// size. The search begins at the size that would then take `capacity` bytes, and moves away from it
+// in growing steps.
 LargestSize largest_size(FineTuning tuning, const TuningSize& size, const ProgramRun& first,
                          int64_t capacity, const RunTuning& run);
 

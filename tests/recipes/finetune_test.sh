@@ -11,7 +11,7 @@ python=$(realpath -s "$2")
 begin "$1"
 ask=(finetune --card rtx4090 --config)
 
-# What the user typed.
+# The program refuses a wrong command line.
 expect 2 '--config is needed' finetune --card rtx4090
 expect 2 '--card is needed' finetune --config gpt2
 expect 2 "--config: 'llama-3.1-8' is unknown; .*did you mean llama-3.1-8b" "${ask[@]}" llama-3.1-8

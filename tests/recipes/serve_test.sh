@@ -10,7 +10,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../expect.sh"
 begin "$1"
 ask=(serve --card h100-80gb --config llama-3.1-8b)
 
-# What the user typed.
+# The program refuses a wrong command line.
 expect 2 '--config is needed' serve --card rtx4090
 expect 2 '--card is needed' serve --config gpt2
 expect 2 "--config: 'llama-8b' is unknown; .*allowed: .*llama-3.1-8b" serve --card rtx4090 --config llama-8b

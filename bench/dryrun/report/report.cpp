@@ -8,6 +8,7 @@
 #include "bench/dryrun/report/events.h"
 #include "bench/dryrun/report/frames.h"
 #include "bench/dryrun/report/host_reads.h"
+#include "files/atomic_file.h"
 
 namespace headroom {
 namespace {
@@ -169,6 +170,26 @@ ordered_json dryrun_document(const DryRun& request, const DryRunOutcome& outcome
     if (process.rank >= 0) row["rank"] = process.rank;
   }
   return document;
+}
+
+DevicePeaks peaks_of(const ordered_json& document, const ordered_json& device) {
+  DevicePeaks peaks;
+  const ordered_json& allocator = device["allocator"];
+  if (device.contains("peak_bytes")) {
+    peaks.reserved = device["peak_bytes"].get<int64_t>();
+    peaks.room = document["total_bytes"].get<int64_t>() - document["context_bytes"].get<int64_t>() -
+                 *peaks.reserved;
+  }
+  if (allocator.is_object()) {
+    peaks.allocated = allocator["peak_allocated_bytes"].get<int64_t>();
+    peaks.reserved = allocator["peak_reserved_bytes"].get<int64_t>();
+  }
+  return peaks;
+}
+
+void write_json(const std::string& path, const ordered_json& document) {
+  write_file_atomically(
+      path, document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace headroom

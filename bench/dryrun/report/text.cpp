@@ -40,27 +40,6 @@ Table table_of(const ordered_json& document) {
   return table;
 }
 
-struct Peaks {
-  std::optional<int64_t> allocated;
-  std::optional<int64_t> reserved;
-  std::optional<int64_t> room;
-};
-
-Peaks peaks_of(const ordered_json& document, const ordered_json& device) {
-  Peaks peaks;
-  const ordered_json& allocator = device["allocator"];
-  if (device.contains("peak_bytes")) {
-    peaks.reserved = device["peak_bytes"].get<int64_t>();
-    peaks.room = document["total_bytes"].get<int64_t>() - document["context_bytes"].get<int64_t>() -
-                 *peaks.reserved;
-  }
-  if (allocator.is_object()) {
-    peaks.allocated = allocator["peak_allocated_bytes"].get<int64_t>();
-    peaks.reserved = allocator["peak_reserved_bytes"].get<int64_t>();
-  }
-  return peaks;
-}
-
 // The results of two runs, as one figure if they are equal.
 void add_range_cells(std::vector<std::string>& row, std::optional<int64_t> one,
                      std::optional<int64_t> other) {
@@ -73,8 +52,8 @@ void add_range_cells(std::vector<std::string>& row, std::optional<int64_t> one,
 // late: the same device in the second run; null if there was none.
 std::vector<std::string> row_of(const ordered_json& document, const ordered_json& process,
                                 const ordered_json& device, const ordered_json* late) {
-  const Peaks peaks = peaks_of(document, device);
-  const Peaks others = late == nullptr ? peaks : peaks_of(document["late"], *late);
+  const DevicePeaks peaks = peaks_of(document, device);
+  const DevicePeaks others = late == nullptr ? peaks : peaks_of(document["late"], *late);
   std::vector<std::string> row;
   if (has_ranks(document)) row.push_back(rank_cell(process));
   row.push_back(std::to_string(process["pid"].get<int64_t>()));

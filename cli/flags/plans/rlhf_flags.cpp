@@ -177,7 +177,7 @@ std::vector<Flag> rlhf_flags() {
       model_flags("shape of the actor and the reference model", kUsualSize, kModels);
   for (const std::vector<Flag>& group : {models_and_batch_flags(), card_flags(kMachine),
                                          layout_flags(), training_flags(), output_flags()}) {
-    flags.insert(flags.end(), group.begin(), group.end());
+    flags = joined(std::move(flags), group);
   }
   return flags;
 }
