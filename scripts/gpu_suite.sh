@@ -3,10 +3,11 @@
 # requested bytes per phase, segments, and every allocator event must be equal to the byte. Of one
 # snapshot the addresses of the segments are compared too, in one line; they are told, not judged.
 # On a real card every form of a step is timed too, beside torch.compile with and without CUDA graphs.
-#   gpu_suite.sh [--real DEVICE] [--virtual DEVICE] [--quick] [--output-dir DIR]
+#   gpu_suite.sh [--real DEVICE] [--virtual DEVICE] [--quick] [--no-times] [--output-dir DIR]
 #     --real        default cuda; another virtual card compares the virtual card with itself
 #     --virtual     default: the card of cards.json that the driver names
-#     --quick       3 cells instead of 40, and no times
+#     --quick       3 cells instead of 77, and no times
+#     --no-times    only the comparison: four minutes on an H100
 #     --output-dir  default results/<card>: real.jsonl, virtual.jsonl, exactness.md, steps_cuda_<date>.*
 # Exit codes: 0 not a byte of difference, 2 usage, 3 some cells differ or failed, 5 no card or not built.
 set -uo pipefail
@@ -29,12 +30,13 @@ card_of_this_machine() {
 print(next((c["name"] for c in json.load(sys.stdin)["cards"] if c["driver_name"] == sys.argv[1]), ""))' "$driver_name"
 }
 
-real=cuda virtual='' quick=0 output_dir=''
+real=cuda virtual='' quick=0 times=1 output_dir=''
 while [[ $# -gt 0 ]]; do
   case $1 in
-    --quick) quick=1 && shift && continue ;;
+    --quick) quick=1 times=0 && shift && continue ;;
+    --no-times) times=0 && shift && continue ;;
     --real | --virtual | --output-dir) [[ -n ${2:-} ]] || fail 2 "$1 needs a value" ;;
-    *) fail 2 "unknown option '$1' (allowed: --real, --virtual, --quick, --output-dir)" ;;
+    *) fail 2 "unknown option '$1' (allowed: --real, --virtual, --quick, --no-times, --output-dir)" ;;
   esac
   given_once "$1"
   case $1 in
@@ -75,6 +77,31 @@ grids() {
     large_segment_size_mb:64 garbage_collection_threshold:0.8; do
     echo --model-size medium --context-length 512 --profile-type training --precision fp32 --alloc-conf "$conf"
   done
+  techniques
+}
+
+# The grids of the techniques, each beside the defaults.
+techniques() {
+  local training='--model-size medium --context-length 256 --profile-type training --precision bf16'
+  local fused='--attention sdpa --optimizer-impl fused'
+  echo "$training" --optimizer sgd,lion,adam-mini,adam8bit,muon
+  echo "$training" --recompute selective,full,every:2,blocks:50%
+  echo "$training" --activations int8,fp8,offload,offload-int8
+  echo "$training" --micro-batches 2
+  echo "$training" --release-gradients
+  echo "$training" --max-grad-norm 1
+  echo "$training" --optimizer-offload cpu
+  echo "$training" --optimizer-offload cpu --param-offload cpu
+  echo "$training" --recompute full --activations offload
+  echo --model-size medium --context-length 256 --profile-type training --param-dtype bf16 --master-weights none,fp32
+  echo --model-size medium --context-length 256 --profile-type training --param-dtype bf16 --rounding stochastic
+  echo --model-size medium --context-length 256 --profile-type training --precision fp8
+  echo "$training $fused" --step-graph
+  echo "$training $fused" --kernels compiled --step-graph=false,true
+  echo "$training $fused" --kernels compiled --recompute full,budget:0.5
+  local generation='--model-size medium --context-length 64 --profile-type generate --precision bf16'
+  echo "$generation" --kv-cache contiguous,paged --kv-cache-dtype auto,int8
+  echo "$generation" --decode-graph
 }
 
 # run DEVICE NAME: every grid's Records in NAME.jsonl, snapshots in NAME/.
@@ -112,5 +139,5 @@ status=$?
 } >>"$output_dir/exactness.md"
 python3 -IS scripts/lib/bare_snapshots.py "$output_dir/real.jsonl" "$output_dir/virtual.jsonl"
 cat "$output_dir/exactness.md"
-if [[ $quick -eq 0 && $real == cuda* ]]; then time_forms || status=3; fi
+if [[ $times -eq 1 && $real == cuda* ]]; then time_forms || status=3; fi
 exit "$status"

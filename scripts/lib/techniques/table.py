@@ -49,10 +49,12 @@ class Rows:
         return found
 
     def time_change(self, name, against):
-        """Percent: on the card, where the memory was measured on one, else on the CPU. None: neither."""
+        """Percent: on the card, where the memory was measured on one, else on the CPU. None: not measured there."""
         mine, base = (self.memory.get(key, {}).get("step_ms") for key in (name, against))
         if mine and base:
             return percent([statistics.median(mine) / statistics.median(base)])
+        if self.memory[BASE]["step_ms"]:
+            return None
         return percent(self.ratios(self.times, name, against))
 
     def compiled_change(self, name, against):
@@ -72,7 +74,8 @@ def quantities(rows, case):
     """The claimed quantities by name; None where one was not measured."""
     mine, base = rows.memory.get(case.name), rows.memory.get(case.against)
     found = {}
-    if mine and base and mine["status"] == base["status"] == "ok":
+    ran = mine and base and mine["status"] == base["status"] == "ok"
+    if ran and mine["category_peak_bytes"] and base["category_peak_bytes"]:  # empty without a recorded step
         count = parameters(mine)
         weight = mine["category_peak_bytes"]["parameters"] / count
         state = mine["category_peak_bytes"]["optimizer_state"] / count
@@ -130,17 +133,18 @@ def markdown(rows):
     yield "| --- | --- | " + "---: | " * (len(rows.head) - 5) + "--- | ---: | --- |"
     for case in CASES:
         yield "| " + " | ".join(row_of(rows, case)) + " |"
-    spec = rows.memory[BASE]["spec"]
+    spec, is_card = rows.memory[BASE]["spec"], rows.memory[BASE]["step_ms"]
+    card = rows.memory[BASE]["environment"]["device_name"] if is_card else spec["device"]
     small = next(iter(rows.times[BASE].values()))[0]["spec"] if rows.times.get(BASE) else None
     yield (f"\nPeak allocated of a training step, {spec['model_size']}, context {spec['context_length']}, batch "
-           f"{spec['batch_size']}, on {spec['device']}; `{BASE}`: FP32, AdamW, eager attention. The first "
+           f"{spec['batch_size']}, on {card}; `{BASE}`: FP32, AdamW, eager attention. The first "
            f"{len(SINGLE)} rows are one technique each, the others several together.")
     if small:
         turns = len(rows.times[BASE])
         noise = rows.ratios(rows.times, BASE, BASE)
         model = f"d_model {small['d_model']}, {small['layers']} layers, context {small['context_length']}"
-        if rows.memory[BASE]["step_ms"]:
-            yield (f"\nTime: median step on {spec['device']} over that of `against`. Loss: of a small model on the "
+        if is_card:
+            yield (f"\nTime: median step on {card} over that of `against`. Loss: of a small model on the "
                    f"CPU ({model}), after 20 steps on this repository's documents, byte by byte, beside that of "
                    "`against`.")
         else:
