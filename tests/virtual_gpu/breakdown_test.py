@@ -3,7 +3,8 @@
 
 usage: breakdown_test.py HEADROOM [unittest arguments]
 
-All programs run in forks of one process, once with and once without --breakdown.
+All programs run in forks of one process, once with and once without --breakdown; by day half of those that only
+compare events.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from at_night import share_by_day  # noqa: E402
+
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 MEBI = 2**20
 WIDTH, LAYERS, ROWS = 256, 4, 512  # of broken_down.py
@@ -27,8 +31,8 @@ PARAMETERS = LAYERS * 2 * MATRIX
 ROW_BYTES = 4 * ROWS * WIDTH  # of one activation of the model's width
 KNOWN = ["adamw", "threaded", "checkpointed", "accumulated", "autocast", "growing", "in_backward", "line_search",
          "generated", "compiled", "captured", "refused"]
-OTHERS = ["train_linear.py", "train_transformer.py", "graphs.py", "searches.py", "recorded_blocks.py",
-          "train_batches.py,--batch-size,2", "out_of_memory.py,caught"]
+OTHERS = share_by_day(["train_transformer.py", "train_linear.py", "graphs.py", "searches.py", "out_of_memory.py,caught",
+                       "recorded_blocks.py", "train_batches.py,--batch-size,2"])
 BROKEN_DOWN = [f"broken_down.py,{name}" for name in KNOWN] + ["train_transformer.py", "out_of_memory.py,caught"]
 WITH_EVENTS = OTHERS + [f"broken_down.py,{name}" for name in ("adamw", "checkpointed", "captured", "refused")]
 
