@@ -5,7 +5,7 @@ namespace headroom {
 
 enum ExitCode {
   kExitOk = 0,
-  kExitOverBudget = 1,   // memory was above --max-peak
+  kExitOverBudget = 1,   // the user's limit was crossed: --max-peak, --fail-on
   kExitUsage = 2,        // an error in the command line
   kExitSomeFailed = 3,   // the sweep ended, some cells failed
   kExitBadFile = 3,      // a snapshot that does not open
@@ -15,7 +15,7 @@ enum ExitCode {
 };
 
 inline constexpr const char* kExitCodesHelp =
-    "Exit codes: 0 ok; 1 memory was above --max-peak (dryrun); 2 usage; 3 some cells failed;\n"
+    "Exit codes: 0 ok; 1 --max-peak or --fail-on was crossed; 2 usage; 3 some cells failed;\n"
     "  4 all cells failed, or nothing fits (fit, finetune, serve, rlhf, budget); 5 environment\n"
     "  (no such device, no space, not writable); 130 interrupted.\n";
 

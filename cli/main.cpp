@@ -24,7 +24,7 @@ struct Command {
   int (*run)(int argc, char** argv);
 };
 
-constexpr std::array<Command, 13> kCommands = {{
+constexpr std::array<Command, 14> kCommands = {{
     {"profile", "measure one configuration: peaks, breakdown, theory, snapshot",
      run_profile_command},
     {"sweep", "measure a grid of configurations, one process per cell, resumable",
@@ -46,6 +46,8 @@ constexpr std::array<Command, 13> kCommands = {{
     {"budget", "compute the memory of an inference engine (vLLM) and the rest for training",
      run_budget_command},
     {"snapshot", "read memory_viz snapshots: top, validate, diff", run_snapshot_command},
+    {"compare", "compare two sets of Records, two snapshots or two commands, with a verdict",
+     run_compare_command},
     {"cards", "list the known cards: memory, bandwidth, peak rates", run_cards_command},
 }};
 

@@ -94,6 +94,7 @@ try_example() {
         [[ $example == *--card* ]] || words+=(--card rtx4090)
         ;;
       dryrun) [[ $example == *--card* ]] || words+=(--card h200) && words+=(-- true) ;;
+      compare) [[ $example == *--run* ]] || words=(before.jsonl after.jsonl "${words[@]}") ;;
       table) words=(summary records.jsonl "${words[@]}") ;;
       snapshot) words=(top run.pickle "${words[@]}") ;;
     esac

@@ -17,6 +17,7 @@
 #include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
 #include "cli/flags/flags.h"
+#include "cli/flags/repeated_flag.h"
 #include "cli/flags/runs/dryrun_flags.h"
 #include "cli/log.h"
 #include "cli/output.h"
@@ -201,7 +202,7 @@ int run_program(const Arguments& arguments, const std::vector<std::string>& valu
 
 int run_dryrun_command(int argc, char** argv) {
   auto [flags, words] = split_at_dashes(argc, argv);
-  const std::vector<std::string> values = take_values(flags);
+  const std::vector<std::string> values = take_repeated("--value", flags);
   const auto body = [&, words = words](const Arguments& arguments) {
     return run_program(arguments, values, words);
   };

@@ -75,6 +75,7 @@ BASE = {
     "fit": "--card h200 --model-size small --batch-size 4 --context-length 128",
     "table": "summary records.jsonl",
     "snapshot": "top step.pickle",
+    "compare": "step.pickle step.pickle",
     "ppo": "--model-size small --device virtual:h200,bytes=4TiB --prompt-len 256 --response-len 256",
 }
 MIXED = "--use-mixed-precision"
@@ -89,6 +90,8 @@ REFUSED = {
     ("profile", "kernels", "compiled"),
     ("sweep", "kernels", "compiled"),
     ("theory", "kernels", "compiled"),
+    # Of commands, and its line compares files.
+    ("compare", "rounds", "7"),
     # One rank's file.
     ("theory", "reshard-after-forward", "never"),
 }

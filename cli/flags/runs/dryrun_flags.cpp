@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <string_view>
 #include <system_error>
 
 #include "bench/dryrun/report/events.h"
@@ -211,24 +210,6 @@ DryRun dryrun_from(const Arguments& arguments, const std::vector<std::string>& v
   if (request.events == Events::kBoth) check_runs_twice(arguments);
   request.words = std::move(words);
   return request;
-}
-
-std::vector<std::string> take_values(std::vector<char*>& words) {
-  constexpr std::string_view kFlag = "--value";
-  std::vector<std::string> values;
-  std::vector<char*> rest;
-  for (size_t i = 0; i < words.size(); ++i) {
-    const std::string_view word = words[i];
-    if (word == kFlag && i + 1 < words.size()) {
-      values.emplace_back(words[++i]);
-    } else if (word.starts_with(kFlag) && word.substr(kFlag.size()).starts_with("=")) {
-      values.emplace_back(word.substr(kFlag.size() + 1));
-    } else {
-      rest.push_back(words[i]);
-    }
-  }
-  words = std::move(rest);
-  return values;
 }
 
 }  // namespace headroom

@@ -1,0 +1,44 @@
+// The live blocks of a device, event by event. No torch here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "profiling/snapshot/snapshot.h"
+
+namespace headroom {
+
+struct LiveBlock {
+  int64_t size = 0;  // requested
+  int64_t time_us = 0;
+  int32_t stack = -1;
+  int32_t label = -1;
+  bool before_recording = false;
+};
+using LiveBlocks = std::unordered_map<uint64_t, LiveBlock>;  // by address
+
+// Blocks live before the first event: the final state with every event undone.
+LiveBlocks live_before(const Snapshot& snapshot, size_t device);
+
+int64_t bytes_of(const LiveBlocks& live);
+
+// Applies one event and returns the change of the live bytes.
+int64_t apply(const TraceEvent& event, LiveBlocks& live);
+
+struct DevicePeak {
+  int64_t device = 0;
+  int64_t bytes = 0;   // live
+  int64_t event = -1;  // index of the alloc at the peak; -1: before the first event
+};
+
+// The device with the highest peak; without live bytes all zeros.
+DevicePeak fullest_device(const Snapshot& snapshot);
+
+// "gradients", from the block's label, or from the frame of a block from before the recording;
+// "" = not in the snapshot.
+std::string purpose_of(const Snapshot& snapshot, const LiveBlock& block);
+
+}  // namespace headroom
