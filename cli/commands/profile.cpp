@@ -7,6 +7,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/one_cell.h"
 #include "cli/commands/parse_and_run.h"
+#include "cli/commands/peak_limit.h"
 #include "cli/exit_code.h"
 #include "cli/flags/runs/rank_flag.h"
 #include "cli/flags/runs/run_flags.h"
@@ -32,6 +33,7 @@ CommandLine profile_command_line() {
                    "live bytes after each measured step and the allocations that grow; on a\n"
                    "virtual card also which --alloc-conf reserves less (in tables, not in json)",
                    to_string(FieldGroup::kMeasurement)});
+  flags.push_back(PeakLimit::flag());
   flags.push_back({"format", "WORD", "table, csv, md; json or jsonl: the Record itself", "Other"});
   return {"profile --model-size NAME [flags]",
           "Runs one configuration in a separate process and prints its memory: peaks, peak per\n"
@@ -114,6 +116,7 @@ int profile_cell(const Arguments& arguments) {
   options.ranks = rank_choice_from(arguments, spec);
   options.on_talk = log_line;
   options.watches = arguments.has("watch");
+  const PeakLimit peak_limit(arguments, spec);
   check_before_the_run(spec, options);
   options.on_progress = RunProgress(row_name(spec));
   bool was_interrupted = false;
@@ -133,6 +136,7 @@ int profile_cell(const Arguments& arguments) {
     log_error("interrupted");
     return kExitInterrupted;
   }
+  peak_limit.take_back(record);
   complete(record, arguments, spec);
   log_failure(record);
   if (is_record_format(format)) {
@@ -142,7 +146,7 @@ int profile_cell(const Arguments& arguments) {
     tables.insert(tables.end(), settings.begin(), settings.end());
     print_tables(tables, parse_table_format("--format", format));
   }
-  return exit_code_of(record);
+  return peak_limit.exit_code(record).value_or(exit_code_of(record));
 }
 
 }  // namespace

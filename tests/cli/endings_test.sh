@@ -14,7 +14,7 @@ small=(--model-size small)
 for words in --help 'profile --help' 'sweep --help' 'table --help' 'budget --help'; do
   # shellcheck disable=SC2086  # words is split on purpose
   expect 0 '' $words
-  grep -q 'Exit codes: 0 ok; 1 memory .*; 2 usage; 3 some cells failed;' out || fail "no exit codes: $words"
+  grep -q 'Exit codes: 0 ok; 1 --max-peak .*; 2 usage; 3 some cells failed;' out || fail "no exit codes: $words"
 done
 expect 0 '' help sweep
 cp out help

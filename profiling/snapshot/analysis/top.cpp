@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "profiling/snapshot/analysis/code_line.h"
 #include "profiling/snapshot/analysis/live_blocks.h"
 #include "profiling/snapshot/analysis/phase_times.h"
 #include "profiling/snapshot/analysis/readable_stack.h"
@@ -82,6 +83,23 @@ PeakReport largest_allocations(const Snapshot& snapshot, size_t limit, TopOrder 
   if (limit != 0 && report.rows.size() > limit) report.rows.resize(limit);
   for (const LiveAllocation& row : report.rows) report.listed_bytes += row.size * row.count;
   return report;
+}
+
+LineAtPeak fullest_line(const Snapshot& snapshot) {
+  LiveBlocks live;
+  find_peak_of_all(snapshot, live);
+  std::unordered_map<int32_t, int64_t> by_stack;
+  for (const auto& [address, block] : live) {
+    if (!block.before_recording) by_stack[block.stack] += block.size;
+  }
+  std::map<std::string, int64_t> by_line;
+  for (const auto& [stack, bytes] : by_stack) by_line[code_line(snapshot, stack)] += bytes;
+  by_line.erase("");
+  LineAtPeak fullest;
+  for (const auto& [line, bytes] : by_line) {
+    if (bytes > fullest.bytes) fullest = {line, bytes};
+  }
+  return fullest;
 }
 
 }  // namespace headroom

@@ -40,4 +40,11 @@ enum class TopOrder { kTotal, kEach };  // rows by total bytes or by one allocat
 PeakReport largest_allocations(const Snapshot& snapshot, size_t limit,
                                TopOrder order = TopOrder::kTotal);
 
+// The line of code whose recorded blocks hold the most at that peak; line "" if none is recorded.
+struct LineAtPeak {
+  std::string line;  // as from code_line()
+  int64_t bytes = 0;
+};
+LineAtPeak fullest_line(const Snapshot& snapshot);
+
 }  // namespace headroom
