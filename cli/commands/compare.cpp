@@ -106,7 +106,8 @@ int compare_all(const CompareRequest& request, const std::vector<Result>& a,
   const auto decides = [&](const CellPair& pair, int64_t processes) {
     return deciding_command(request, pair, processes);
   };
-  print_tables(comparison_tables(comparison, decides), request.format, request.output);
+  print_tables(comparison_tables(comparison, decides, request.limit), request.format,
+               request.output);
   return code_of_gate(failure_of(comparison, request.gate));
 }
 

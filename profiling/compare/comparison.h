@@ -1,6 +1,7 @@
 // Start here: compares two sets of results, cell by cell. No torch here.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -40,7 +41,9 @@ Comparison compare_results(const std::vector<Result>& a, const std::vector<Resul
 // The command that would decide, for a number of processes of each side.
 using DecidingCommand = std::function<std::string(const CellPair& pair, int64_t processes)>;
 
-// Differing environments first, then one row for each cell, then the figures that differ.
-std::vector<Table> comparison_tables(const Comparison& comparison, const DecidingCommand& decides);
+// Differing environments first, then one row for each cell, then the figures that differ. limit: of
+// lines of code for a cell, 0 = all.
+std::vector<Table> comparison_tables(const Comparison& comparison, const DecidingCommand& decides,
+                                     size_t limit);
 
 }  // namespace headroom

@@ -9,8 +9,6 @@
 namespace headroom {
 namespace {
 
-constexpr size_t kLinesOfCell = 10;
-
 Table environment_table(const Comparison& comparison) {
   Table table{.title = "The environments of A and B differ",
               .columns = {{.name = "fact"}, {.name = "A"}, {.name = "B"}}};
@@ -99,6 +97,11 @@ Table cells_table(const Comparison& comparison, const DecidingCommand& decides) 
     table.rows.push_back(std::move(row));
     add_cell_notes(cell, decides, table);
   }
+  if (with_times) {
+    table.notes.emplace_back(
+        "floor: 1 %, or the difference that A has from A, if that is larger. SAME: the interval is "
+        "within the floor. FASTER, SLOWER: it excludes 0 % and the difference is above the floor.");
+  }
   table.notes.emplace_back(kUnitsNote);
   return table;
 }
@@ -129,11 +132,11 @@ Table figures_table(const CellComparison& cell) {
   return table;
 }
 
-std::vector<Table> tables_of_cell(const CellComparison& cell) {
+std::vector<Table> tables_of_cell(const CellComparison& cell, size_t limit) {
   std::vector<Table> tables;
   if (!cell.memory.figures.empty()) tables.push_back(figures_table(cell));
   if (!cell.lines) return tables;
-  for (Table& table : divergence_tables(*cell.lines, kLinesOfCell)) {
+  for (Table& table : divergence_tables(*cell.lines, limit)) {
     table.title += ": " + cell.pair.name;
     tables.push_back(std::move(table));
   }
@@ -149,12 +152,13 @@ Table unmatched_table(const Comparison& comparison) {
 
 }  // namespace
 
-std::vector<Table> comparison_tables(const Comparison& comparison, const DecidingCommand& decides) {
+std::vector<Table> comparison_tables(const Comparison& comparison, const DecidingCommand& decides,
+                                     size_t limit) {
   std::vector<Table> tables;
   if (!comparison.environment.empty()) tables.push_back(environment_table(comparison));
   if (!comparison.cells.empty()) tables.push_back(cells_table(comparison, decides));
   for (const CellComparison& cell : comparison.cells) {
-    for (Table& table : tables_of_cell(cell)) tables.push_back(std::move(table));
+    for (Table& table : tables_of_cell(cell, limit)) tables.push_back(std::move(table));
   }
   if (Table table = unmatched_table(comparison); !table.rows.empty()) tables.push_back(table);
   return tables;

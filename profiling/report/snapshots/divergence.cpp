@@ -63,6 +63,11 @@ Table lines_table(const SnapshotDivergence& divergence, size_t limit) {
   }
   table.notes.push_back(moment_in_words("A", divergence.a) + "; " +
                         moment_in_words("B", divergence.b) + ".");
+  for (const auto& [name, side] : {std::pair("A", &divergence.a), std::pair("B", &divergence.b)}) {
+    if (side->tail == 0) continue;
+    table.notes.push_back(std::string(name) + " goes on for " + std::to_string(side->tail) +
+                          " allocations after the other's end; they are not compared.");
+  }
   if (shown < divergence.lines.size()) {
     table.notes.push_back("Not shown: " + std::to_string(divergence.lines.size() - shown) +
                           " lines with smaller changes.");

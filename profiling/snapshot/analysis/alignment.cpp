@@ -59,8 +59,15 @@ class Alignment {
       skip_a = skipped;
       skip_b = *place - j_;
     }
-    const size_t longer = std::max(skip_a, skip_b);
+    const size_t a_end = i_ + skip_a;
+    const size_t b_end = j_ + skip_b;
+    size_t longer = std::max(skip_a, skip_b);
+    if (a_end == a_.size() && b_end == b_.size()) {
+      longer = std::min(longer, std::min(skip_a, skip_b) + kLongestTail);
+    }
     for (size_t k = 0; k < longer; ++k) step(k < skip_a, k < skip_b);
+    i_ = a_end;
+    j_ = b_end;
   }
 
   const Tokens& a_;

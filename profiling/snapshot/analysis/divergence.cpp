@@ -65,6 +65,7 @@ class Replayed {
 
   int64_t bytes() const { return bytes_; }
   int64_t event() const { return event_; }
+  int64_t allocs() const { return std::ssize(allocs_); }
   const LiveBlocks& live() const { return live_; }
   const Snapshot& snapshot() const { return snapshot_; }
   int64_t time_us() const { return event_ < 0 ? -1 : trace_[static_cast<size_t>(event_)].time_us; }
@@ -218,6 +219,8 @@ SnapshotDivergence compare_snapshots(const Snapshot& a, const Snapshot& b, Shown
   }
   divergence.a = side_of(replayed_a, peak_a);
   divergence.b = side_of(replayed_b, peak_b);
+  divergence.a.tail = replayed_a.allocs() - 1 - moments.back().first;
+  divergence.b.tail = replayed_b.allocs() - 1 - moments.back().second;
   divergence.lines = differing_lines(replayed_a, replayed_b, frames);
   return divergence;
 }

@@ -32,6 +32,7 @@ struct SideOfMoment {
   int64_t event = -1;  // the moment is after it; -1 = before the first
   int64_t bytes = 0;   // live then
   std::string phase;
+  int64_t tail = 0;  // allocations after the other's end that were not compared
 };
 
 struct SnapshotDivergence {

@@ -3,7 +3,7 @@
 
 usage: compare_test.py HEADROOM [unittest arguments]
 
-The Records are of one small step; a Python program is run with and without 512 B that it does not need.
+The Records are of one small step; a Python program runs with and without 512 B more.
 Commands in turn print Records from files, so no verdict depends on this machine's times.
 """
 
@@ -19,8 +19,26 @@ import unittest
 from pathlib import Path
 
 HEADROOM = ""
-SMALL = ["--model-size", "custom", "--d-model", "64", "--d-ff", "128", "--layers", "2", "--heads", "2",
-         "--vocab-size", "100", "--context-length", "32", "--profile-type", "training", "--device", "virtual:h200"]
+SMALL = [
+    "--model-size",
+    "custom",
+    "--d-model",
+    "64",
+    "--d-ff",
+    "128",
+    "--layers",
+    "2",
+    "--heads",
+    "2",
+    "--vocab-size",
+    "100",
+    "--context-length",
+    "32",
+    "--profile-type",
+    "training",
+    "--device",
+    "virtual:h200",
+]
 PROGRAM = """\
 import sys
 import torch
@@ -45,12 +63,20 @@ torch.cuda.memory._record_memory_history()
 step(sys.argv[1] == "planted")
 torch.cuda.memory._dump_snapshot(sys.argv[2])
 """
-PLANTED_LINE = PROGRAM.splitlines().index("            kept.append(torch.empty(128, device=\"cuda\"))") + 1
+PLANTED_LINE = (
+    PROGRAM.splitlines().index('            kept.append(torch.empty(128, device="cuda"))') + 1
+)
 
 
 def run(folder, *words):
-    return subprocess.run([HEADROOM, *map(str, words)], cwd=folder, capture_output=True, text=True, timeout=600,
-                          check=False)
+    return subprocess.run(
+        [HEADROOM, *map(str, words)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
 
 
 class OfFiles(unittest.TestCase):
@@ -59,7 +85,16 @@ class OfFiles(unittest.TestCase):
         cls.scratch = tempfile.TemporaryDirectory(prefix="headroom-compare-")
         cls.folder = Path(cls.scratch.name)
         for name, flags in (("a", []), ("b", []), ("c", ["--precision", "bf16"])):
-            done = run(cls.folder, "profile", *SMALL, *flags, "--snapshot", f"{name}.pickle", "--format", "json")
+            done = run(
+                cls.folder,
+                "profile",
+                *SMALL,
+                *flags,
+                "--snapshot",
+                f"{name}.pickle",
+                "--format",
+                "json",
+            )
             assert done.returncode == 0, done.stderr
             (cls.folder / f"{name}.jsonl").write_text(done.stdout)
 
@@ -104,9 +139,14 @@ class OfFiles(unittest.TestCase):
         done = run(self.folder, "compare", "c.jsonl", "a.jsonl", "--fail-on", "memory")
         self.assertEqual(done.returncode, 1)
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
-        self.assertRegex(done.stderr, r"--fail-on: custom_ctx32_training_\S+ .*allocated peak grew by \+.*; "
-                                      r"the most at .*\.cpp:\d+")
-        self.assertEqual(run(self.folder, "compare", "a.jsonl", "c.jsonl", "--fail-on", "memory").returncode, 0)
+        self.assertRegex(
+            done.stderr,
+            r"--fail-on: custom_ctx32_training_\S+ .*allocated peak grew by \+.*; "
+            r"the most at .*\.cpp:\d+",
+        )
+        self.assertEqual(
+            run(self.folder, "compare", "a.jsonl", "c.jsonl", "--fail-on", "memory").returncode, 0
+        )
         self.assertEqual(run(self.folder, "compare", "c.jsonl", "a.jsonl").returncode, 0)
 
     def test_other_environments_come_before_any_figure_and_forbid_times(self):
@@ -121,18 +161,19 @@ class OfFiles(unittest.TestCase):
         (self.folder / "torn.pickle").write_bytes((self.folder / "a.pickle").read_bytes()[:999])
         (self.folder / "text.txt").write_text("hello\n")
         for words, code, says in (
-                (["a.jsonl"], 2, "two files"),
-                (["a.jsonl", "a.pickle"], 2, "is a snapshot"),
-                (["a.jsonl", "missing.jsonl"], 2, "cannot read missing.jsonl"),
-                (["a.jsonl", "text.txt"], 2, "text.txt"),
-                (["a.pickle", "torn.pickle"], 3, "torn.pickle"),
-                (["a.jsonl", "b.jsonl", "--rounds", "3"], 2, "--rounds"),
-                (["a.jsonl", "b.jsonl", "--run", "x"], 2, "instead of files"),
-                (["--run", "x"], 2, "needed twice"),
-                (["a.jsonl", "b.jsonl", "--across", "precison"], 2, "did you mean precision"),
-                (["a.jsonl", "b.jsonl", "--fail-on", "speed"], 2, "allowed: memory"),
-                (["a.jsonl", "b.jsonl", "--output", "a.jsonl"], 2, "a.jsonl"),
-                (["a.jsonl", "b.jsonl", "--output", "no/folder"], 5, "no/folder")):
+            (["a.jsonl"], 2, "two files"),
+            (["a.jsonl", "a.pickle"], 2, "is a snapshot"),
+            (["a.jsonl", "missing.jsonl"], 2, "cannot read missing.jsonl"),
+            (["a.jsonl", "text.txt"], 2, "text.txt"),
+            (["a.pickle", "torn.pickle"], 3, "torn.pickle"),
+            (["a.jsonl", "b.jsonl", "--rounds", "3"], 2, "--rounds"),
+            (["a.jsonl", "b.jsonl", "--run", "x"], 2, "instead of files"),
+            (["--run", "x"], 2, "needed twice"),
+            (["a.jsonl", "b.jsonl", "--across", "precison"], 2, "did you mean precision"),
+            (["a.jsonl", "b.jsonl", "--fail-on", "speed"], 2, "allowed: memory"),
+            (["a.jsonl", "b.jsonl", "--output", "a.jsonl"], 2, "a.jsonl"),
+            (["a.jsonl", "b.jsonl", "--output", "no/folder"], 5, "no/folder"),
+        ):
             done = run(self.folder, "compare", *words)
             self.assertEqual((done.returncode, done.stdout), (code, ""), words)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
@@ -142,18 +183,32 @@ class OfFiles(unittest.TestCase):
         for name, ms in (("a", 10.0), ("b", 20.0)):
             self.record(f"{name}_times.jsonl", step_ms=[ms, ms, ms])
         commands = [f"printf {name} >>order; cat {name}_times.jsonl" for name in "ab"]
-        done = run(self.folder, "compare", "--run", commands[0], "--run", commands[1], "--rounds", "6",
-                   "--fail-on", "time=5%")
+        done = run(
+            self.folder,
+            "compare",
+            "--run",
+            commands[0],
+            "--run",
+            commands[1],
+            "--rounds",
+            "6",
+            "--fail-on",
+            "time=5%",
+        )
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("SLOWER", done.stdout)
         self.assertIn("+100.0 %", done.stderr.splitlines()[-1])
         order = (self.folder / "order").read_text()
-        rounds = [order[at:at + 3] for at in range(0, 18, 3)]
+        rounds = [order[at : at + 3] for at in range(0, 18, 3)]
         self.assertEqual(sorted(rounds), ["aab", "aab", "aba", "aba", "baa", "baa"])
 
     def test_a_command_without_a_result_ends_it(self):
-        for command, says in (("exit 7", "exit code 7"), ("echo hello", "add --format json"), ("kill -9 $$", "SIGKILL"),
-                              ("nosuchprogram", "not found")):
+        for command, says in (
+            ("exit 7", "exit code 7"),
+            ("echo hello", "add --format json"),
+            ("kill -9 $$", "SIGKILL"),
+            ("nosuchprogram", "not found"),
+        ):
             done = run(self.folder, "compare", "--run", command, "--run", "cat a.jsonl")
             self.assertEqual((done.returncode, done.stdout), (4, ""), command)
             self.assertIn(says, done.stderr.splitlines()[-1])
@@ -166,7 +221,9 @@ class OfFiles(unittest.TestCase):
         self.assertEqual(json.loads(within.stdout)["spec"]["snapshot"], "")
         beyond = run(self.folder, "profile", *SMALL, "--max-peak", peak - 1)
         self.assertEqual(beyond.returncode, 1)
-        self.assertRegex(beyond.stderr, r"1 B more than .*; the most of the recorded step at \S+\.cpp:\d+ ")
+        self.assertRegex(
+            beyond.stderr, r"1 B more than .*; the most of the recorded step at \S+\.cpp:\d+ "
+        )
 
 
 @unittest.skipUnless(importlib.util.find_spec("torch"), "needs torch")
@@ -177,7 +234,17 @@ class OfAPythonProgram(unittest.TestCase):
         cls.folder = Path(cls.scratch.name)
         (cls.folder / "train.py").write_text(PROGRAM)
         for name in ("plain", "planted"):
-            done = run(cls.folder, "dryrun", "--card", "h200", "--", sys.executable, "train.py", name, f"{name}.pickle")
+            done = run(
+                cls.folder,
+                "dryrun",
+                "--card",
+                "h200",
+                "--",
+                sys.executable,
+                "train.py",
+                name,
+                f"{name}.pickle",
+            )
             assert done.returncode == 0, done.stderr
 
     @classmethod
@@ -190,13 +257,18 @@ class OfAPythonProgram(unittest.TestCase):
         self.assertIn("where the two differ most: +512 B", done.stdout)
         rows = [line for line in done.stdout.splitlines() if "train.py:" in line]
         self.assertEqual(len(rows), 1, done.stdout)
-        self.assertRegex(rows[0], rf"train.py:{PLANTED_LINE} step +only in B +\+512 B +0 +512 +512$")
+        self.assertRegex(
+            rows[0], rf"train.py:{PLANTED_LINE} step +only in B +\+512 B +0 +512 +512$"
+        )
         self.assertRegex(done.stderr, rf"train.py:{PLANTED_LINE} step: \+512 B$")
 
     def test_framework_frames_are_hidden_unless_asked_for(self):
         words = ["compare", "plain.pickle", "planted.pickle", "--format", "csv"]
         self.assertNotIn(" < ", run(self.folder, *words).stdout)
-        self.assertRegex(run(self.folder, *words, "--framework-frames").stdout, rf"step \(.*train.py:{PLANTED_LINE}\) < ")
+        self.assertRegex(
+            run(self.folder, *words, "--framework-frames").stdout,
+            rf"step \(.*train.py:{PLANTED_LINE}\) < ",
+        )
 
     def test_pickles_of_other_protocols_and_settings_are_read(self):
         with open(self.folder / "plain.pickle", "rb") as file:

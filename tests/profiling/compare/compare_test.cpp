@@ -34,7 +34,7 @@ Result result_of(int64_t context, int64_t peak, std::vector<double> step_ms = {}
 std::string no_command(const CellPair&, int64_t processes) { return std::to_string(processes); }
 
 std::string text_of(const Comparison& comparison) {
-  return to_string(comparison_tables(comparison, no_command), TableFormat::kText);
+  return to_string(comparison_tables(comparison, no_command, 10), TableFormat::kText);
 }
 
 TEST(Compare, CellsAreMatchedByTheirSettingsInAnyOrder) {

@@ -113,6 +113,14 @@ TEST(Divergence, ALineThatMovedWithinItsFunctionIsTheSame) {
   EXPECT_EQ(one.lines[0].change(), 4096);
 }
 
+TEST(Divergence, AProgramThatGoesOnIsComparedUntilTheOthersEnd) {
+  std::vector<AllocatedAt> longer = many(300);
+  for (int i = 0; i < 100; ++i) longer.push_back({90, 1 << 20});
+  const SnapshotDivergence divergence = compare_snapshots(program(many(300)), program(longer));
+  EXPECT_EQ(divergence.b.tail, 100 - static_cast<int64_t>(kLongestTail));
+  EXPECT_EQ(divergence.a.tail, 0);
+}
+
 TEST(Divergence, SettingsOfTheAllocatorAreCompared) {
   Snapshot a = program(many(10));
   Snapshot b = a;
