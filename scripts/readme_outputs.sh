@@ -51,6 +51,18 @@ parts() {
 # lines COUNT: the first ones.
 lines() { awk -v count="$1" 'NR <= count { print } NR == count + 1 { print "..." }'; }
 first_table() { awk 'BEGIN { RS = "" } NR == 1' | lines "$1"; }
+# Of each table the first lines, and at most three of those that begin with the same words.
+first_parts() {
+  awk -v count="$1" 'BEGIN { RS = ""; FS = "\n" } {
+    if (NR > 1) print ""
+    for (i = shown = 1; i <= NF; i++) {
+      split($i, words, "  ")
+      if (++alike[NR, words[1]] <= 3 && shown++ <= count) print $i
+      else if (last != NR i - 1) print "..."
+      if (alike[NR, words[1]] > 3 || shown > count) last = NR i
+    }
+  }'
+}
 setups() { parts Recommended | sed 's/^.*set-ups tried.*/.../'; }
 # The answers, and the command of the first.
 meshes() { sed -nE -e '1,5p' -e 's/^1  (headroom profile)/\n\1/p'; }
@@ -73,12 +85,24 @@ show fit_meshes.txt 0 'headroom fit --card h100-80gb --gpus 8 --model-size 7b --
 show cards.txt 0 'headroom cards h200 rtx4090 | head -n 5'
 show bench.txt 0 'headroom_bench --model-size medium --context-length 128,512 --benchmark_filter=training/bf16 --benchmark_list_tests'
 
+# The files that docs/compare.md compares.
+one_cell='headroom profile --model-size small --profile-type training --device virtual:h200'
+$one_cell --snapshot fp32.pickle --format json >fp32.jsonl
+$one_cell --precision bf16 --snapshot bf16.pickle --format json >bf16.jsonl
+show compare_records.txt 0 'headroom compare fp32.jsonl bf16.jsonl' first_parts 30
+show compare_gate.txt 1 'headroom compare bf16.jsonl fp32.jsonl --fail-on memory 2>&1 >report.txt'
+
 headroom profile --model-size 2.7B --profile-type training --device virtual:h200 --format json >record.json
 python3 -I "$top/scripts/lib/step_picture.py" record.json step.pickle | into step.svg
 
 if python -c 'import torch' 2>talk.txt; then
   show dryrun.txt 0 'headroom dryrun --card rtx4090 -- python tests/virtual_gpu/programs/train_transformer.py' peaks
   show dryrun_oom.txt 0 'headroom dryrun --card rtx4090 --bytes 12GiB -- python tests/virtual_gpu/programs/out_of_memory.py caught' peaks
+  for batch in 2 3; do
+    headroom dryrun --card rtx4090 --snapshot "batch$batch.pickle" -- \
+      python tests/virtual_gpu/programs/train_batches.py --batch-size "$batch" >whole.txt 2>talk.txt
+  done
+  show compare_snapshots.txt 0 'headroom compare batch2.pickle batch3.pickle'
   show dryrun_breakdown.txt 0 'headroom dryrun --card rtx4090 --breakdown -- python tests/virtual_gpu/programs/broken_down.py accumulated' parts 'Memory of|By module|By step'
 else
   printf 'readme_outputs.sh: no Python with torch: dryrun*.txt are left as they were\n' >&2

@@ -75,6 +75,18 @@ std::vector<Result> results_of_benchmarks(const json& document) {
   return results;
 }
 
+// Empty if it is no such file. Benchmarks are one object over many lines, with "context" first.
+std::vector<Result> benchmarks_of_file(const std::string& path) {
+  try {
+    const MappedFile file(path);
+    const std::string_view begin = file.bytes().substr(0, 100);
+    if (begin.find("\"context\"") == std::string_view::npos) return {};
+    return results_of_output(file.bytes());
+  } catch (const ReadError&) {
+    return {};  // a pipe, or nothing that can be read: the reader of Records says so
+  }
+}
+
 std::string_view next_line(std::string_view& text) {
   const size_t end = text.find('\n');
   const std::string_view line = text.substr(0, end);
@@ -101,16 +113,8 @@ std::vector<Result> results_of_output(std::string_view text) {
 }
 
 std::vector<Result> results_of_file(const std::string& path, SkippedLines* skipped) {
-  {
-    // Benchmarks are one object over many lines, with "context" first.
-    const MappedFile file(path);
-    const std::string_view begin = file.bytes().substr(0, 100);
-    if (begin.find("\"context\"") != std::string_view::npos) {
-      std::vector<Result> results = results_of_output(file.bytes());
-      if (!results.empty()) return results;
-    }
-  }
-  std::vector<Result> results;
+  std::vector<Result> results = benchmarks_of_file(path);
+  if (!results.empty()) return results;
   for (Record& record : read_records(path, skipped))
     results.push_back(result_of(std::move(record)));
   if (results.empty()) throw std::runtime_error(path + ": no Records");

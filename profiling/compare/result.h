@@ -26,8 +26,8 @@ struct Result {
 // program may print more. Empty if nothing is a result.
 std::vector<Result> results_of_output(std::string_view text);
 
-// The same of a file. Throws ReadError, BrokenInput or std::runtime_error as read_records() does
-// (profiling/record/record_file.h), also if it holds no result.
+// The same of a file; Records also of a pipe. Throws ReadError, BrokenInput or std::runtime_error
+// as read_records() does (profiling/record/record_file.h), also if it holds no result.
 std::vector<Result> results_of_file(const std::string& path, SkippedLines* skipped = nullptr);
 
 }  // namespace headroom

@@ -73,7 +73,7 @@ Judgement judge(const LogRatio& b_over_a, const LogRatio& a_over_a) {
   } else if (excludes_one) {
     leave_undecided(judged, "the difference is not above the floor of " + floor);
   } else {
-    leave_undecided(judged, "the interval has 1 in it and is wider than the floor of " + floor);
+    leave_undecided(judged, "the interval includes 0 % and is wider than the floor of " + floor);
   }
   return judged;
 }

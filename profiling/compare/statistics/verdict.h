@@ -6,9 +6,10 @@
 //   percent matters to nobody.
 // Approach: the floor is the larger of kLeastEffect and the A/A floor: the difference of A from A
 //   that was seen, or that its interval allows (half its width), the larger of both. FASTER and
-//   SLOWER need an interval without 1 and an effect above the floor; SAME needs the whole interval
-//   within the floor; the rest is UNDECIDED, with its reason. Where several cells are compared,
-//   FASTER and SLOWER must also be discoveries (profiling/compare/statistics/false_discovery.h).
+//   SLOWER need an interval without 0 % and an effect above the floor; SAME needs the whole
+//   interval within the floor; the rest is UNDECIDED, with its reason. Where several cells are
+//   compared, FASTER and SLOWER must also be discoveries
+//   (profiling/compare/statistics/false_discovery.h).
 // Limits: the A/A floor holds for the machine and the minutes in which it was measured. If
 // something
 //   else disturbs every fifth process, more false verdicts are SLOWER than FASTER: B is one process

@@ -123,6 +123,13 @@ class OfFiles(unittest.TestCase):
         self.assertIn("memory is equal in 1 of 1 cells", done.stdout)
         self.assertNotIn("differ", done.stdout)
 
+    def test_records_come_from_pipes_too(self):
+        command = f"{HEADROOM} compare <(cat a.jsonl) <(cat b.jsonl)"
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=self.folder, capture_output=True, text=True, timeout=600
+        )
+        self.assertIn("memory is equal in 1 of 1 cells", done.stdout, done.stderr)
+
     def test_two_snapshots_of_one_cell_are_equal(self):
         done = run(self.folder, "compare", "a.pickle", "b.pickle", "--fail-on", "memory")
         self.assertEqual(done.returncode, 0, done.stderr)
