@@ -49,6 +49,8 @@ constexpr std::array<Command, 14> kCommands = {{
     {"compare", "compare two sets of Records, two snapshots or two commands, with a verdict",
      run_compare_command},
     {"cards", "list the known cards: memory, bandwidth, peak rates", run_cards_command},
+    {"doctor", "check this machine: what it has and lacks, and the commands that repair it",
+     run_doctor_command},
 }};
 
 // Versions at build time: libtorch is not loaded for it.

@@ -118,8 +118,9 @@ std::string cell_program(const CellOptions& options);
 
 // {"build": "<git commit>[+dirty-<hash>]", "build_settings": "Release, GNU 12.2.0", "libtorch":
 // "2.11.0", "devices": ["..."], "cpu": "..."}. Throws std::runtime_error with one line if the
-// program is missing or does not answer.
-nlohmann::json cell_identity(const CellOptions& options);
+// program is missing or does not answer. environment: for changed_environment().
+nlohmann::json cell_identity(const CellOptions& options,
+                             const std::vector<std::string>& environment = {});
 // The same, by the warm worker that will run `first` where it may: libtorch is loaded once less.
 nlohmann::json cell_identity(const CellOptions& options, const RunSpec& first);
 

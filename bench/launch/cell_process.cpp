@@ -9,6 +9,7 @@
 #include "bench/launch/request.h"
 #include "bench/process/child_process.h"
 #include "bench/process/program_folder.h"
+#include "bench/process/torch_folder.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -39,7 +40,7 @@ std::vector<std::string> cell_environment(const RunSpec& spec,
   if (std::getenv("HOME") == nullptr && std::getenv("PYTORCH_KERNEL_CACHE_PATH") == nullptr) {
     set.emplace_back("USE_PYTORCH_KERNEL_CACHE=0");
   }
-  return torch_environment(spec.alloc_conf, std::move(set));
+  return torch_environment(spec.alloc_conf, with_torch(std::move(set)));
 }
 
 // Adds the card's facts that the cell cannot query, and an unlimited run's excess over the card.

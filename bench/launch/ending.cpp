@@ -46,7 +46,7 @@ std::string missing_library(const std::string& program, const Outcome& outcome) 
          (too_large && !limit.empty()
               ? limit + ", and libtorch alone takes more"
               : "libtorch has moved since headroom was built: run scripts/setup.sh here "
-                "and build again, or move it back");
+                "and build again, move it back, or set HEADROOM_TORCH_DIR to its folder");
 }
 
 std::string seconds_text(double seconds) {

@@ -8,6 +8,7 @@
 #include "bench/launch/cell_process.h"
 #include "bench/launch/ending.h"
 #include "bench/launch/request.h"
+#include "bench/process/torch_folder.h"
 #include "bench/process/virtual_card.h"
 #include "text/quantity.h"
 #include "text/words.h"
@@ -32,7 +33,7 @@ Outcome ask(const CellOptions& options, const char* what, std::vector<std::strin
 
 // The environment without the allocator's settings.
 std::vector<std::string> plain_environment() {
-  return changed_environment({"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}, {});
+  return changed_environment({"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}, with_torch({}));
 }
 
 // "; written key:value,key:value; keys: backend, expandable_segments, ...". "" if the program does
@@ -116,9 +117,10 @@ json cell_identity(const CellOptions& options, const RunSpec& first) {
   return cell_identity(options);
 }
 
-json cell_identity(const CellOptions& options) {
+json cell_identity(const CellOptions& options, const std::vector<std::string>& environment) {
   StderrRelay talk(options.on_talk);
-  const Outcome outcome = ask(options, "--identity", changed_environment({}, {}), talk);
+  const Outcome outcome =
+      ask(options, "--identity", changed_environment({}, with_torch(environment)), talk);
   const auto refuse = [&](const std::string& problem) {
     throw std::runtime_error("cannot run " + cell_program(options) + ": " + problem);
   };
@@ -147,7 +149,8 @@ void check_alloc_conf(const std::string& conf, const CellOptions& options) {
   if (conf.empty() && variable == nullptr) return;
   const std::function<void(const std::string&)> nobody;  // its output is a backtrace
   StderrRelay talk(nobody);
-  const Outcome outcome = ask(options, "--alloc-conf-keys", torch_environment(conf, {}), talk);
+  const Outcome outcome =
+      ask(options, "--alloc-conf-keys", torch_environment(conf, with_torch({})), talk);
   // Some settings are read while libtorch is loaded: an exception there ends the process.
   const std::string reason = outcome.exit_code == 2 ? outcome.last_error_line : talk.uncaught();
   // A CUDA error is not about the setting: cudaMallocAsync calls the driver, which may be missing.

@@ -99,14 +99,27 @@ std::vector<Cgroup> memory_cgroups(const KernelPaths& paths) {
   return found;
 }
 
+std::optional<int64_t> limit_of(const Cgroup& cgroup) {
+  const auto limit = read_number(cgroup.folder + "/" + cgroup.version.limit);
+  return !limit || *limit >= kUnlimited ? std::nullopt : limit;
+}
+
 }  // namespace
+
+std::optional<int64_t> group_memory_limit(const KernelPaths& paths) {
+  std::optional<int64_t> lowest;
+  for (const Cgroup& cgroup : memory_cgroups(paths)) {
+    if (const auto limit = limit_of(cgroup)) lowest = std::min(lowest.value_or(*limit), *limit);
+  }
+  return lowest;
+}
 
 std::optional<int64_t> available_host_memory(const KernelPaths& paths) {
   std::optional<int64_t> available = read_keyed(paths.proc + "/meminfo", "MemAvailable:");
   if (available) *available *= 1024;  // the file's kB are KiB
   for (const Cgroup& cgroup : memory_cgroups(paths)) {
-    const auto limit = read_number(cgroup.folder + "/" + cgroup.version.limit);
-    if (!limit || *limit >= kUnlimited) continue;
+    const auto limit = limit_of(cgroup);
+    if (!limit) continue;
     const int64_t usage = read_number(cgroup.folder + "/" + cgroup.version.usage).value_or(0);
     const int64_t cache =
         read_keyed(cgroup.folder + "/memory.stat", cgroup.version.reclaimable).value_or(0);

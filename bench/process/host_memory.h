@@ -19,6 +19,9 @@ struct KernelPaths {
 // kernel reports nothing.
 std::optional<int64_t> available_host_memory(const KernelPaths& paths = {});
 
+// The lowest limit of this process's control group and its ancestors. Nothing if none is limited.
+std::optional<int64_t> group_memory_limit(const KernelPaths& paths = {});
+
 // A run's default limit: 90 % of that. 0 (no limit) if it is unknown.
 int64_t default_host_memory(const KernelPaths& paths = {});
 

@@ -7,6 +7,7 @@ namespace headroom {
 int run_budget_command(int argc, char** argv);
 int run_cards_command(int argc, char** argv);
 int run_compare_command(int argc, char** argv);
+int run_doctor_command(int argc, char** argv);
 int run_dryrun_command(int argc, char** argv);
 int run_finetune_command(int argc, char** argv);
 int run_fit_command(int argc, char** argv);

@@ -10,13 +10,6 @@
 namespace headroom {
 namespace {
 
-std::string cache_folder() {
-  const char* const cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && *cache == '/') return std::string(cache) + "/headroom/kernels";
-  const char* const home = std::getenv("HOME");
-  return std::string(home == nullptr ? "/tmp" : home) + "/.cache/headroom/kernels";
-}
-
 bool is_budget(const RunSpec& spec) { return spec.checkpoint.kind == CheckpointKind::kBudget; }
 
 [[noreturn]] void refuse_compiled(const std::string& flag, const std::string& value,
@@ -26,6 +19,13 @@ bool is_budget(const RunSpec& spec) { return spec.checkpoint.kind == CheckpointK
 }
 
 }  // namespace
+
+std::string compiled_cache() {
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && *cache == '/') return std::string(cache) + "/headroom/kernels";
+  const char* const home = std::getenv("HOME");
+  return std::string(home == nullptr ? "/tmp" : home) + "/.cache/headroom/kernels";
+}
 
 nlohmann::json library_settings(const RunSpec& spec) {
   return {{"device", spec.device.kind == DeviceKind::kCpu ? "cpu" : "cuda"},
@@ -58,7 +58,7 @@ std::vector<nlohmann::json> region_settings(const RunSpec& spec) {
 }
 
 std::string region_folder(const nlohmann::json& settings) {
-  return cache_folder() + "/" + name_of_compiled(settings) + "-" +
+  return compiled_cache() + "/" + name_of_compiled(settings) + "-" +
          checksum_text(checksum(settings.dump()));
 }
 

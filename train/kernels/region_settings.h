@@ -20,6 +20,9 @@ nlohmann::json library_settings(const RunSpec& spec);
 // loss.
 std::vector<nlohmann::json> region_settings(const RunSpec& spec);
 
+// The folder of all compiled libraries: in the user's cache.
+std::string compiled_cache();
+
 // The folder of the libraries of a region, or of an operation (train/kernels/operations/), whether
 // it exists or not.
 std::string region_folder(const nlohmann::json& settings);

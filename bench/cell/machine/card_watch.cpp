@@ -3,49 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 
-#include "text/quantity.h"
+#include "bench/cell/machine/card_words.h"
 #include "text/words.h"
 
 namespace headroom {
 namespace {
 
 using nlohmann::json;
-
-struct ClockReason {
-  uint64_t bit;
-  const char* word;
-  bool slows;  // makes times on the same card vary between runs
-};
-
-// nvmlClocksEventReasons in nvml.h.
-constexpr std::array<ClockReason, 9> kClockReasons = {{
-    {0x001, "idle", false},
-    {0x002, "application clocks", false},
-    {0x004, "power cap", true},
-    {0x008, "hardware slowdown", true},
-    {0x010, "sync boost", true},
-    {0x020, "software thermal slowdown", true},
-    {0x040, "hardware thermal slowdown", true},
-    {0x080, "power brake", true},
-    {0x100, "display clock", false},
-}};
-
-std::vector<std::string> words_of_reasons(uint64_t reasons, bool only_slowing) {
-  std::vector<std::string> words;
-  for (const ClockReason& reason : kClockReasons) {
-    if ((reasons & reason.bit) != 0 && (reason.slows || !only_slowing)) {
-      words.emplace_back(reason.word);
-    }
-  }
-  return words;
-}
-
-std::string in_words(const CardProcess& process) {
-  return "pid " + std::to_string(process.pid) +
-         (process.used_bytes ? " (" + format_bytes(*process.used_bytes) + ")" : "");
-}
 
 // In a container the driver reports the host's pids, and our own host pid is not known. If no pid
 // is ours, one of them is this process.
@@ -104,8 +69,8 @@ void CardWatch::fill(Record& record) const {
   }
   if (highest_sm_clock_mhz_) nvml["highest_sm_clock_mhz"] = *highest_sm_clock_mhz_;
   if (clock_reasons_) {
-    nvml["clock_limited_by"] = words_of_reasons(*clock_reasons_, false);
-    const auto slowing = words_of_reasons(*clock_reasons_, true);
+    nvml["clock_limited_by"] = clock_reasons(*clock_reasons_);
+    const auto slowing = slowing_clock_reasons(*clock_reasons_);
     if (!slowing.empty()) {
       record.notes.push_back("the card's clock was lowered between timed steps: " + join(slowing));
     }

@@ -28,6 +28,19 @@ struct CardState {
   std::optional<std::vector<CardProcess>> processes;
 };
 
+struct CardMemory {
+  int64_t total_bytes = 0;
+  int64_t used_bytes = 0;  // of all processes
+};
+
+// The driver and its cards.
+struct NvmlCards {
+  std::string problem;  // the reason for no answer: no library, a broken driver; "" = none
+  std::string driver_version;
+  int64_t cuda_version = 0;          // the newest that it runs: 13000; 0 = not reported
+  std::vector<std::string> bus_ids;  // "00000000:3B:00.0"
+};
+
 // Note [NVML]
 // Rationale: a time is worthless if another process used the card or heat reduced its clock, and
 //   only the driver reports that. The library comes with the driver, not with CUDA: a program
@@ -40,15 +53,21 @@ class Nvml {
   // The card at "00000000:3B:00.0". nullptr without the library or without a card there.
   static std::unique_ptr<Nvml> open(const std::string& pci_bus_id,
                                     const std::string& library = kNvmlLibrary);
+  // All cards, by the driver's numbers.
+  static NvmlCards cards(const std::string& library = kNvmlLibrary);
   ~Nvml();
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
   std::string driver_version() const;  // "" if not reported
+  std::string name() const;            // "NVIDIA H200"; "" if not reported
+  std::optional<CardMemory> memory() const;
   CardState look() const;
 
  private:
   explicit Nvml(void* library) : library_(library) {}
+  static std::unique_ptr<Nvml> start(const std::string& library, std::string& problem);
+  std::string bus_id(unsigned index) const;
   template <typename Function>
   Function* function(const char* name) const;
   template <typename... Arguments>

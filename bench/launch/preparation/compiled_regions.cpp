@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -16,6 +15,7 @@
 #include "bench/process/child_process.h"
 #include "bench/process/interrupt.h"
 #include "bench/process/program_folder.h"
+#include "bench/process/torch_folder.h"
 #include "files/atomic_file.h"
 #include "files/checksum.h"
 #include "files/directory.h"
@@ -84,16 +84,11 @@ class RegionLock {
   int descriptor_;
 };
 
-std::string python() {
-  const char* const given = std::getenv("HEADROOM_PYTHON");
-  return given != nullptr && *given != '\0' ? given : HEADROOM_REGION_PYTHON;
-}
-
 Command compiler(const json& settings, const std::string& folder) {
   const std::string programs = program_folder();
   const std::string script = folder_above(programs) + "/lib/compiled/" +
                              (is_region(settings) ? "compile.py" : "compile_operation.py");
-  Command command{.program = python(), .arguments = {script, folder}};
+  Command command{.program = torch_python(), .arguments = {script, folder}};
   command.input = settings.dump();
   if (settings.at("device") == "cuda" && settings.at("card") != kOwnCard) {
     command.arguments.insert(command.arguments.begin(), command.program);

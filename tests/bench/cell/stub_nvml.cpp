@@ -21,6 +21,12 @@ struct ProcessInfo {
   unsigned compute_instance;
 };
 
+struct PciInfo {
+  char legacy_bus_id[16];
+  unsigned numbers[5];
+  char bus_id[32];
+};
+
 }  // namespace
 
 extern "C" {
@@ -35,6 +41,39 @@ int nvmlInit_v2() {
 int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** handle) {
   if (strcmp(bus, "00000000:3B:00.0") != 0) return 6;
   *handle = &card;
+  return 0;
+}
+
+int nvmlDeviceGetCount_v2(unsigned* count) {
+  *count = 1;
+  return 0;
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** handle) {
+  *handle = &card;
+  return index == 0 ? 0 : 2;
+}
+
+int nvmlDeviceGetPciInfo_v3(void*, PciInfo* info) {
+  strncpy(info->bus_id, "00000000:3B:00.0", sizeof info->bus_id);
+  return 0;
+}
+
+int nvmlDeviceGetName(void*, char* text, unsigned size) {
+  strncpy(text, "NVIDIA Stub", size);
+  return 0;
+}
+
+int nvmlDeviceGetMemoryInfo(void*, unsigned long long* total_free_used) {
+  total_free_used[0] = 24ULL << 30;
+  total_free_used[1] = 23ULL << 30;
+  total_free_used[2] = 1ULL << 30;
+  return 0;
+}
+
+int nvmlSystemGetCudaDriverVersion_v2(int* version) {
+  const char* given = getenv("STUB_NVML_CUDA");
+  *version = given == nullptr ? 13000 : atoi(given);
   return 0;
 }
 
