@@ -18,13 +18,9 @@
 namespace headroom {
 namespace {
 
-struct Command {
-  const char* name;
-  const char* help;
-  int (*run)(int argc, char** argv);
-};
+int run_completion_command(int argc, char** argv);
 
-constexpr std::array<Command, 14> kCommands = {{
+constexpr std::array<NamedCommand, 15> kCommands = {{
     {"profile", "measure one configuration: peaks, breakdown, theory, snapshot",
      run_profile_command},
     {"sweep", "measure a grid of configurations, one process per cell, resumable",
@@ -51,7 +47,12 @@ constexpr std::array<Command, 14> kCommands = {{
     {"cards", "list the known cards: memory, bandwidth, peak rates", run_cards_command},
     {"doctor", "check this machine: what it has and lacks, and the commands that repair it",
      run_doctor_command},
+    {"completion", "completion for bash and zsh, and manual pages", run_completion_command},
 }};
+
+int run_completion_command(int argc, char** argv) {
+  return run_completion(kCommands, HEADROOM_VERSION, argc, argv);
+}
 
 // Versions at build time: libtorch is not loaded for it.
 std::string version() {
@@ -64,22 +65,22 @@ std::string help() {
       "headroom: how long a transformer's step takes, how much memory it needs and where it "
       "goes.\n\nUsage: headroom COMMAND [flags]\nHelp: headroom COMMAND --help, or headroom help "
       "COMMAND\n\nCommands\n";
-  for (const Command& command : kCommands) {
+  for (const NamedCommand& command : kCommands) {
     const std::string name = command.name;
-    text += "  " + name + std::string(10 - name.size(), ' ') + command.help + "\n";
+    text += "  " + name + std::string(12 - name.size(), ' ') + command.help + "\n";
   }
   return text + "\n  --version, --help\n\n" + kExitCodesHelp;
 }
 
 // Throws UsageError with the nearest name and all of them.
-const Command& command_of(const std::string& word, const char* example) {
+const NamedCommand& command_of(const std::string& word, const char* example) {
   std::vector<std::string> names;
-  for (const Command& command : kCommands) names.emplace_back(command.name);
+  for (const NamedCommand& command : kCommands) names.emplace_back(command.name);
   if (word.empty())
     throw UsageError("a command is needed: " + join(names) + " (example: headroom --help)");
   check_name("command", word, names, example);
   return *std::find_if(kCommands.begin(), kCommands.end(),
-                       [&](const Command& command) { return word == command.name; });
+                       [&](const NamedCommand& command) { return word == command.name; });
 }
 
 // `headroom help sweep` is `headroom sweep --help`.

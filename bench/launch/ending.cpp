@@ -7,6 +7,12 @@
 #include "train/device/address_limit.h"
 
 namespace headroom {
+namespace {
+
+// The loader's message of a libtorch of another version.
+constexpr const char* kOtherVersion = "symbol lookup error";
+
+}  // namespace
 
 void StderrRelay::hear(const std::string& line) {
   constexpr std::string_view kWhat = "what():";
@@ -35,12 +41,19 @@ std::string with_last_line(std::string reason, const Outcome& outcome) {
 bool lacks_a_library(const Outcome& outcome) {
   constexpr int kLoaderExit = 127;
   return outcome.exit_code == kLoaderExit &&
-         outcome.last_error_line.find("error while loading shared libraries") != std::string::npos;
+         (outcome.last_error_line.find("error while loading shared libraries") !=
+              std::string::npos ||
+          outcome.last_error_line.find(kOtherVersion) != std::string::npos);
 }
 
 std::string missing_library(const std::string& program, const Outcome& outcome) {
   const std::string line = outcome.last_error_line.substr(outcome.last_error_line.find(": ") + 2);
   const std::string limit = address_limit_in_words();
+  if (line.find(kOtherVersion) != std::string::npos) {
+    return program + " cannot start: " + line +
+           "; this libtorch is not the version that headroom was built with: set "
+           "HEADROOM_TORCH_DIR to that one, or build again with this one";
+  }
   const bool too_large = line.find("failed to map segment") != std::string::npos;
   return program + " cannot start: " + line + "; " +
          (too_large && !limit.empty()

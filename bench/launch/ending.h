@@ -33,7 +33,8 @@ std::string ending(const Outcome& outcome, const StderrRelay& talk);
 // "exit code 7: the last line of stderr".
 std::string with_last_line(std::string reason, const Outcome& outcome);
 
-// True if the dynamic loader refused it: libtorch has moved since the cell was built.
+// True if the dynamic loader refused it: libtorch has moved since the cell was built, or is of
+// another version.
 bool lacks_a_library(const Outcome& outcome);
 std::string missing_library(const std::string& program, const Outcome& outcome);  // one line
 

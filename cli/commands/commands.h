@@ -2,7 +2,19 @@
 // They throw UsageError (exit 2) and std::runtime_error (exit 5); main() prints the line.
 #pragma once
 
+#include <span>
+
 namespace headroom {
+
+struct NamedCommand {
+  const char* name;
+  const char* help;
+  int (*run)(int argc, char** argv);
+};
+
+// It is given all of them, itself too, and the program's version.
+int run_completion(std::span<const NamedCommand> commands, const char* version, int argc,
+                   char** argv);
 
 int run_budget_command(int argc, char** argv);
 int run_cards_command(int argc, char** argv);

@@ -1,9 +1,12 @@
 #include "cli/commands/parse_and_run.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <sstream>
 #include <string_view>
 
+#include "cli/commands/examples.h"
 #include "cli/exit_code.h"
 #include "cli/flags/file_flags.h"
 #include "cli/output.h"
@@ -32,14 +35,37 @@ std::string known_part(const std::string& example, const std::vector<Flag>& flag
   return kept;
 }
 
+std::optional<CommandDescription>* described = nullptr;  // where describe() wants it
+
+// They are never folded: each can be pasted.
+std::string examples_text(const std::string& command) {
+  std::string text;
+  for (const std::string& example : examples_of(command)) text += "  " + example + "\n";
+  return text.empty() ? "" : "Examples\n" + text + "\n";
+}
+
 }  // namespace
+
+CommandDescription describe(const std::string& name, int (*run)(int argc, char** argv)) {
+  std::optional<CommandDescription> description;
+  described = &description;
+  std::string word = name;
+  std::array<char*, 2> words = {word.data(), nullptr};
+  run(1, words.data());
+  described = nullptr;
+  return description.value();
+}
 
 int parse_and_run(const CommandLine& line, const std::string& help, int argc,
                   const char* const* argv, const CommandBody& body) {
+  if (described != nullptr) {
+    described->emplace(line, help);
+    return kExitOk;
+  }
   try {
     Arguments arguments = line.parse(argc, argv);
     if (arguments.has("help")) {
-      print(fitted(help, terminal_width()));
+      print(examples_text(line.command()) + fitted(help, terminal_width()));
       return kExitOk;
     }
     const FileArguments files = name_files(line, arguments);

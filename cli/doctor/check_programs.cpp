@@ -119,7 +119,7 @@ std::string program_in_path(const std::vector<std::string>& names) {
 }
 
 Finding packages_finding(const std::string& stack, const std::vector<std::string>& packages) {
-  return needed_for("packages of " + stack, "headroom " + stack, "./recipes/install.sh " + stack,
+  return needed_for("packages of " + stack, "headroom " + stack, stack_installation(stack),
                     [&] { return versions_in(stack_python(stack), packages); });
 }
 

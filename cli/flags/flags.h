@@ -55,6 +55,9 @@ class CommandLine {
 
   std::string help() const;
 
+  const std::string& usage() const { return usage_; }
+  const std::string& summary() const { return summary_; }
+  std::string command() const { return usage_.substr(0, usage_.find(' ')); }
   const std::vector<Flag>& flags() const { return flags_; }
   size_t first_file() const { return first_file_; }
 

@@ -21,6 +21,14 @@ std::string variable_of(const std::string& stack) {
   return name + "_PYTHON";
 }
 
+// The folder of an installed program's packages: recipes/install.sh computes the same.
+fs::path data_folder() {
+  const char* const data = std::getenv("XDG_DATA_HOME");
+  if (data != nullptr && *data == '/') return fs::path(data) / "headroom";
+  const char* const home = std::getenv("HOME");
+  return fs::path(home == nullptr ? "/tmp" : home) / ".local" / "share" / "headroom";
+}
+
 }  // namespace
 
 // build/release/lib/recipes of build/release/bin.
@@ -33,13 +41,19 @@ std::string stack_python(const std::string& stack) {
   const char* const given = std::getenv(variable.c_str());
   if (given != nullptr && *given != '\0') return given;
   const fs::path build = fs::path(folder_above(program_folder())).parent_path();
-  std::string python = (build / "stacks" / stack / "bin" / "python").string();
-  if (access(python.c_str(), X_OK) != 0) {
-    throw std::runtime_error("the Python packages of headroom " + stack +
-                             " are not installed: run ./recipes/install.sh " + stack + ", or set " +
-                             variable + " to a Python that has them beside torch 2.11");
+  for (const fs::path& folder : {build, data_folder()}) {
+    std::string python = (folder / "stacks" / stack / "bin" / "python").string();
+    if (access(python.c_str(), X_OK) == 0) return python;
   }
-  return python;
+  throw std::runtime_error("the Python packages of headroom " + stack + " are not installed: run " +
+                           stack_installation(stack) + ", or set " + variable +
+                           " to a Python that has them beside torch 2.11");
+}
+
+std::string stack_installation(const std::string& stack) {
+  const std::string installed = recipe_path("install.sh");
+  const bool is_installed = access(installed.c_str(), X_OK) == 0;
+  return (is_installed ? shell_word(installed) : "./recipes/install.sh") + " " + stack;
 }
 
 std::string shell_command(const std::vector<std::string>& words) {

@@ -9,8 +9,13 @@ namespace headroom {
 // The path of a program of recipes/, beside the running program.
 std::string recipe_path(const std::string& file);
 
+// The command that installs the packages of "finetune" or "serve": of the source tree, or of an
+// installed program.
+std::string stack_installation(const std::string& stack);
+
 // The Python of "finetune" or "serve": $HEADROOM_FINETUNE_PYTHON or $HEADROOM_SERVE_PYTHON, or the
-// one that recipes/install.sh made. Throws std::runtime_error, one line, if there is none.
+// one that recipes/install.sh made, in the build tree or in the user's folder of data. Throws
+// std::runtime_error, one line, if there is none.
 std::string stack_python(const std::string& stack);
 
 // The words as a line for a shell. A path inside the working directory becomes relative.

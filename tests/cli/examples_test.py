@@ -53,6 +53,8 @@ PLACEHOLDERS = {
     ("serve", "CARD"): "h200",
     ("serve", "FLAGS"): "",
     ("fit", "CARD"): "h200",
+    ("completion", "ARGUMENT"): "",
+    ("completion", "bash|zsh|man|install"): "bash|zsh|man",
     "NAME": "small",
     "NAME,...": "small,medium",
     "FILE": "step.pickle",
