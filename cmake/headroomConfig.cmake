@@ -3,7 +3,7 @@
 #   headroom::headroom   the program
 #   headroom_add_virtual_test(NAME name CARD card [COUNT n] [BYTES size] [MAX_PEAK size] COMMAND program [argument...])
 #     A CTest that runs a CUDA program, a target or a path, by `headroom dryrun` on n virtual cards. It fails if the program
-#     fails, and with MAX_PEAK if the program's memory was above that size on any card. BYTES replaces the card's memory.
+#     fails, and with MAX_PEAK if a Python program's memory was above that size on any card. BYTES replaces the card's memory.
 #     Kernels compute nothing there: such a test is about memory and control flow, not values.
 get_filename_component(headroom_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 set(headroom_EXECUTABLE "${headroom_prefix}/lib/headroom/bin/headroom")

@@ -59,7 +59,7 @@ cd .. || exit 1
 
 # Another project's tests.
 {
-  cmake -S "$consumer" -B consumer -DCMAKE_PREFIX_PATH="$work/a place" -DCUDAToolkit_ROOT="$cuda" &&
+  cmake -S "$consumer" -B consumer -DCMAKE_PREFIX_PATH="$work/a place" -DCUDAToolkit_ROOT="$cuda" -DTORCH_PYTHON="$python" &&
     cmake --build consumer
 } >log 2>&1 || fail "the other project: $(tail -n 5 log)"
 ctest --test-dir consumer >log 2>&1 || fail "the other project's tests: $(<log)"
