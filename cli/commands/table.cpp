@@ -10,6 +10,7 @@
 #include "cli/record_files.h"
 #include "files/atomic_file.h"
 #include "plan/measured.h"
+#include "profiling/record/record_schema.h"
 #include "profiling/report/report.h"
 #include "text/quantity.h"
 #include "text/words.h"
@@ -25,7 +26,8 @@ CommandLine table_command_line() {
           "Prints tables from Records saved by sweep --records or profile --format json.",
           {{"format", "WORD", "text, csv, md, json (default text)", "Output"},
            {"output", "FILE", "file to write instead of stdout, completely or not at all", "Output",
-            FileUse::kWritten}},
+            FileUse::kWritten},
+           {"schema", "", "print the JSON Schema of a Record, and no table", "Output"}},
           true,
           1};
 }
@@ -57,7 +59,16 @@ std::vector<Table> with_replaced(std::vector<Table> tables, int64_t replaced) {
   return tables;
 }
 
+int print_schema(const Arguments& arguments) {
+  if (arguments.values.size() > 1 || !arguments.positional.empty()) {
+    throw UsageError("--schema stands alone; example: headroom table --schema");
+  }
+  print(record_schema().dump(1) + "\n");
+  return kExitOk;
+}
+
 int tables_from_records(const Arguments& arguments) {
+  if (arguments.has("schema")) return print_schema(arguments);
   if (arguments.positional.size() < 2) {
     throw UsageError("table: needs a kind (" + join(kKinds) +
                      ") and a Records file "
