@@ -12,6 +12,7 @@
 
 #include "cli/terminal.h"
 #include "files/atomic_file.h"
+#include "text/wrap.h"
 
 namespace headroom {
 namespace {
@@ -51,6 +52,13 @@ void print(std::string_view text) {
       throw std::runtime_error("cannot write to " + stream + ": " + std::strerror(errno));
     }
     text.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+void print_command(const std::string& command) {
+  constexpr size_t kIndent = 4;
+  for (const std::string& line : command_lines("command: " + command, page_width(), kIndent)) {
+    print(line + "\n");
   }
 }
 

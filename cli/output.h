@@ -24,6 +24,9 @@ void print_to_stderr();
 // on any other failure, such as a full disk.
 void print(std::string_view text);
 
+// "command: vllm serve ...", on lines of the page's width that a shell takes for one command.
+void print_command(const std::string& command);
+
 // On stdout, as wide as the terminal; or atomically into the file `path`, if given.
 void print_tables(const std::vector<Table>& tables, TableFormat format,
                   const std::string& path = "");

@@ -25,12 +25,13 @@ fail() {
   exit "$code"
 }
 
-# quietly LOG COMMAND...: the command's output goes to LOG; its end is shown when the command fails.
+# quietly LOG COMMAND...: the command's output goes to LOG; its end is shown when the command fails. What the command
+# writes to file descriptor 3 is shown.
 quietly() {
   local log=$1
   shift
   mkdir -p "$(dirname "$log")"
-  "$@" >"$log" 2>&1 && return
+  "$@" 3>&2 >"$log" 2>&1 && return
   tail -n 20 "$log" >&2
   say "failed: $1; the whole output is in $log"
   return 1
@@ -90,11 +91,11 @@ find_cuda_root() {
   done
 }
 
-# install_python REQUIREMENTS SIZE: into .venv, once per content of the file. An installation that
-# was cut short leaves .venv/unfinished behind; pip would take its half-written packages for
-# installed, so the next one starts clean.
+# install_python REQUIREMENTS SIZE MIB: into .venv, once per content of the file. SIZE is what it takes in the end, MIB that
+# and the downloads. An installation that was cut short leaves .venv/unfinished behind; pip would take its half-written
+# packages for installed, so the next one starts clean.
 install_python() {
-  local wanted=$1 size=$2 stamp=".venv/installed-$1"
+  local wanted=$1 size=$2 mib=$3 stamp=".venv/installed-$1"
   cmp -s "$wanted" "$stamp" && [[ ! -e .venv/unfinished ]] && return
   if [[ -e .venv/unfinished ]] || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
     rm -rf .venv
@@ -102,9 +103,13 @@ install_python() {
   fi
   say "installing $(grep -v '^#' "$wanted" | tr '\n' ' ')into .venv ($size, once)"
   touch .venv/unfinished
+  rm -rf build/setup-download
+  mkdir -p build/setup-download
   # Python compiles what it imports: all of the wheels would take half a minute, and the programs need none of it.
-  quietly build/setup-pip.log .venv/bin/python -m pip install --disable-pip-version-check --no-compile \
-    --progress-bar off -r "$wanted" || exit 5
+  TMPDIR=$PWD/build/setup-download quietly build/setup-pip.log \
+    python3 -IS scripts/lib/setup_progress.py "setup: installing into .venv" "$mib" build/setup-download .venv -- \
+    .venv/bin/python -m pip install --disable-pip-version-check --no-compile --progress-bar off -r "$wanted" || exit 5
+  rm -rf build/setup-download
   cp "$wanted" "$stamp"
   rm .venv/unfinished
 }
@@ -113,7 +118,7 @@ install_torch() {
   if [[ -n "${HEADROOM_TORCH_DIR:-}" ]]; then
     check_torch_dir "$HEADROOM_TORCH_DIR"
   else
-    install_python requirements.txt "about 5 GB"
+    install_python requirements.txt "about 5 GB" 7200
   fi
 }
 
@@ -122,7 +127,7 @@ install_nvcc() {
   [[ -z "${HEADROOM_TORCH_DIR:-}" ]] || fail 5 "no CUDA 13 toolkit found to go with HEADROOM_TORCH_DIR:" \
     "set CUDAToolkit_ROOT to one, or unset HEADROOM_TORCH_DIR to have everything installed into .venv"
   say "no CUDA 13 toolkit on this machine: its compiler comes from PyPI"
-  install_python requirements-nvcc.txt "about 0.3 GB"
+  install_python requirements-nvcc.txt "about 0.3 GB" 500
   local root
   root=$(find_cuda_root)
   [[ -n "$root" ]] || fail 5 "the nvcc that was installed into .venv does not run on this machine"

@@ -118,21 +118,16 @@ std::string padded(const std::string& text, size_t width, bool right) {
   return right ? space + text : text + space;
 }
 
-// A command without quotes: a line break is allowed between any two words.
 bool is_command(const std::string& text) {
   return (text.starts_with("headroom ") || text.starts_with("this is headroom ")) &&
-         text.find_first_of("'\"\\") == std::string::npos;
+         may_be_continued(text);
 }
 
-// Keeps a command valid for a shell: all lines but the last end with a backslash.
 std::vector<std::string> lines_of(const std::string& text, size_t width, size_t indent = 0) {
-  constexpr size_t kGoesOn = 2;
   if (!is_command(text) || width <= kNarrowestPage) return wrapped(text, width, indent);
-  std::vector<std::string> lines = wrapped(text, width, indent);
-  if (lines.size() == 1) return lines;
-  lines = wrapped(text, width - kGoesOn, indent);
-  for (size_t i = 0; i + 1 < lines.size(); ++i) lines[i] += " \\";
-  return lines;
+  const std::vector<std::string> lines = command_lines(text, width, indent);
+  // Only a page may have a line that is wider.
+  return display_width(lines.front()) <= width ? lines : wrapped(text, width, indent);
 }
 
 // One row, on as many lines as its longest cell needs.

@@ -136,6 +136,21 @@ std::vector<std::string> wrapped(std::string_view text, size_t width, size_t ind
   return lines.finish();
 }
 
+bool may_be_continued(std::string_view command) {
+  return command.find_first_of("'\"\\") == std::string_view::npos;
+}
+
+std::vector<std::string> command_lines(std::string_view command, size_t width, size_t indent) {
+  constexpr size_t kGoesOn = 2;  // columns of " \"
+  const bool has_room = width > widest_word(command) + indent + kGoesOn;
+  if (display_width(command) <= width || !has_room || !may_be_continued(command)) {
+    return {std::string(command)};
+  }
+  std::vector<std::string> lines = wrapped(command, width - kGoesOn, indent);
+  for (size_t i = 0; i + 1 < lines.size(); ++i) lines[i] += " \\";
+  return lines;
+}
+
 std::string fitted(std::string_view page, size_t width) {
   if (width == 0) return std::string(page);
   std::string text;

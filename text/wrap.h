@@ -13,6 +13,13 @@ namespace headroom {
 // the first begins with `indent` spaces.
 std::vector<std::string> wrapped(std::string_view text, size_t width, size_t indent = 0);
 
+// True of a command without quotes: a line break is allowed between any two words.
+bool may_be_continued(std::string_view command);
+
+// The lines of a command that a shell takes for one: all but the last end with a backslash. A
+// command with quotes, or with a word that is wider than the page, is one line.
+std::vector<std::string> command_lines(std::string_view command, size_t width, size_t indent = 0);
+
 // Wraps each line of a page and ends it with a newline. A continuation begins at the line's last
 // column (columns are two or more spaces apart), so that a list of flags stays a list. Prose that
 // does not fit is joined with the next lines, and so is the last column of a list. Width 0:

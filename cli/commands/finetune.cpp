@@ -268,8 +268,8 @@ int print_change(const TuningQuestion& question, Recipes& recipes) {
     return kExitAllFailed;
   }
   print_page("fits with " + changes(change->tuning, change->alloc_conf) + ": " +
-             format_bytes(*change->run.peak) + " reserved\ncommand: " +
-             command_of(question, change->tuning, change->alloc_conf) + "\n");
+             format_bytes(*change->run.peak) + " reserved\n");
+  print_command(command_of(question, change->tuning, change->alloc_conf));
   return kExitAllFailed;
 }
 
@@ -303,8 +303,8 @@ int print_answer(const Arguments& arguments, const TuningQuestion& question,
     return print_change(question, recipes);
   }
   print_page("fits" + on + format_bytes(*first.run.peak) + " reserved, " +
-             format_bytes(capacity_of(first) - *first.run.peak) +
-             " left\ncommand: " + command_of(question, question.tuning, "") + "\n");
+             format_bytes(capacity_of(first) - *first.run.peak) + " left\n");
+  print_command(command_of(question, question.tuning, ""));
   return size ? print_largest(question, *size, first, recipes) : kExitOk;
 }
 

@@ -127,9 +127,9 @@ int run_serve(const Arguments& arguments, const std::vector<std::string>& engine
   }
   print_tables({engine_table(question, *memory)}, TableFormat::kText);
   print(fitted("\nthe cache holds " + memory->tokens + " tokens: " + memory->concurrency +
-                   " requests of " + memory->length +
-                   " tokens\ncommand: " + engine_command(serving) + "\n",
+                   " requests of " + memory->length + " tokens\n",
                page_width()));
+  print_command(engine_command(serving));
   return kExitOk;
 }
 

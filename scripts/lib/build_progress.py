@@ -101,24 +101,25 @@ class Build:
 
 
 class Display:
-    def __init__(self):
-        self.live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    def __init__(self, stream=sys.stderr):
+        self.stream = stream
+        self.live = stream.isatty() and os.environ.get("TERM") != "dumb"
         self.said = None
 
     def show(self, build, elapsed):
         if self.live:
             line = build.text(elapsed) + (f"; {room_and_file(build.last)}" if build.last else "")
-            width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
-            sys.stderr.write("\r\033[K" + line[: width - 1])
+            width = os.get_terminal_size(self.stream.fileno()).columns or 80
+            self.stream.write("\r\033[K" + line[: width - 1])
         elif self.said is None or elapsed - self.said >= LINE_EVERY:
             self.said = elapsed
-            sys.stderr.write(build.text(elapsed) + "\n")
-        sys.stderr.flush()
+            self.stream.write(build.text(elapsed) + "\n")
+        self.stream.flush()
 
     def finish(self):
         if self.live:
-            sys.stderr.write("\r\033[K")
-            sys.stderr.flush()
+            self.stream.write("\r\033[K")
+            self.stream.flush()
 
 
 def lines_as_they_come(stream):

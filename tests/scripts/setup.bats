@@ -7,7 +7,7 @@ setup() {
   tree=$(mktemp -d)
   mkdir -p "$tree/scripts/lib" "$tree/stub" "$tree/cuda/bin"
   cp "$BATS_TEST_DIRNAME/../../scripts/setup.sh" "$tree/scripts/"
-  cp "$BATS_TEST_DIRNAME/../../scripts/lib/"{usage,checks}.sh "$tree/scripts/lib/"
+  cp "$BATS_TEST_DIRNAME/../../scripts/lib/"{usage.sh,checks.sh,build_progress.py,setup_progress.py} "$tree/scripts/lib/"
   echo '# nothing' | tee "$tree/requirements.txt" >"$tree/requirements-nvcc.txt"
   echo '{}' >"$tree/CMakePresets.json"
   stub dpkg-query 'shift 2; printf "%s installed\n" "$@"'
@@ -38,7 +38,7 @@ fake_torch() {
   run "$tree/scripts/setup.sh"
   echo "$output"
   [ "$status" -eq 0 ]
-  [ "${#lines[@]}" -eq 1 ]
+  [ "$(grep -vc ' MiB, ' <<<"$output")" -eq 1 ] # and progress, on a busy machine
   run "$tree/scripts/setup.sh"
   [ "$status" -eq 0 ] && [ -z "$output" ]
   [ "$(wc -l <"$tree/cmake.calls")" -eq 1 ]
@@ -68,6 +68,17 @@ fake_torch() {
   HEADROOM_IGNORE_SYSTEM_CUDA=1 CUDAToolkit_ROOT='' HEADROOM_TORCH_DIR=$(fake_torch 2 11) run "$tree/scripts/setup.sh"
   [ "$status" -eq 5 ] && [ "${#lines[@]}" -eq 1 ]
   [[ "$output" == *"no CUDA 13 toolkit found to go with HEADROOM_TORCH_DIR"* ]]
+}
+
+@test "a long installation shows how far it is, with an ETA, and keeps its exit code" {
+  mkdir "$tree/filled"
+  fill='for i in 1 2 3 4; do head -c 1M /dev/zero >"$0/$i"; sleep 1; done; exit 7'
+  run bash -c 'python3 -IS "$0" "filling" 8 "$1/filled" -- bash -c "$2" "$1/filled" 3>&1' \
+    "$tree/scripts/lib/setup_progress.py" "$tree" "$fill"
+  echo "$output"
+  [ "$status" -eq 7 ]
+  # A busy machine may have begun nothing yet.
+  [[ "$output" =~ ^'filling: '[1-4]' of about 8 MiB, '[0-9]+' s, ETA '[0-9]+' s'$ || "$output" =~ ^'filling: 0 of' ]]
 }
 
 @test "packages missing and not root: one list, exit 5" {

@@ -221,6 +221,19 @@ TEST(Page, WithoutAWidthATableIsAsWideAsItNeeds) {
   EXPECT_EQ(to_string(wide(), TableFormat::kText), to_string(wide(), TableFormat::kText, 1000));
 }
 
+TEST(Wrap, ACommandStaysOneCommandForAShell) {
+  const std::string command = "command: vllm serve MODEL --max-model-len 8192 --enforce-eager";
+  EXPECT_EQ(command_lines(command, 80), (std::vector<std::string>{command}));
+  EXPECT_EQ(command_lines(command, 40, 4),
+            (std::vector<std::string>{"command: vllm serve MODEL \\", "    --max-model-len 8192 \\",
+                                      "    --enforce-eager"}));
+  // A quoted text or a path must not be broken.
+  const std::string quoted = "python train.py --name 'one two three four'";
+  EXPECT_EQ(command_lines(quoted, 20), (std::vector<std::string>{quoted}));
+  const std::string path = "python /a/long/path/of/a/program.py --batch 4";
+  EXPECT_EQ(command_lines(path, 20), (std::vector<std::string>{path}));
+}
+
 TEST(Page, TextIsBrokenBetweenWordsAndAPathBehindASlash) {
   EXPECT_EQ(wrapped("one two three", 8), (std::vector<std::string>{"one two", "three"}));
   EXPECT_EQ(wrapped("one two three", 8, 2), (std::vector<std::string>{"one two", "  three"}));
