@@ -14,7 +14,7 @@ takes_no_arguments "$@"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packages=(cmake ninja-build g++ mold ccache python3 python3-venv python3-jsonschema libspdlog-dev libcxxopts-dev libbenchmark-dev
-  libgtest-dev libgmock-dev nlohmann-json3-dev libsimdjson-dev libgloo-dev liburing-dev libxxhash-dev clang-format shellcheck bats git ca-certificates)
+  libgtest-dev libgmock-dev nlohmann-json3-dev libsimdjson-dev libgloo-dev liburing-dev libxxhash-dev zlib1g-dev libjs-dygraphs clang-format shellcheck bats git ca-certificates)
 
 say() { printf '%s\n' "setup: $*" >&2; }
 

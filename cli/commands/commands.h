@@ -25,6 +25,7 @@ int run_finetune_command(int argc, char** argv);
 int run_fit_command(int argc, char** argv);
 int run_ppo_command(int argc, char** argv);
 int run_profile_command(int argc, char** argv);
+int run_report_command(int argc, char** argv);
 int run_rlhf_command(int argc, char** argv);
 int run_serve_command(int argc, char** argv);
 int run_snapshot_command(int argc, char** argv);

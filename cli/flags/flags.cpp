@@ -120,7 +120,8 @@ cxxopts::ParseResult parse_words(const std::vector<Flag>& flags, int argc,
     const auto value = cxxopts::value<std::string>();
     if (flag.value.empty()) value->implicit_value(kOn);
     if (!flag.alone.empty()) value->implicit_value(flag.alone);
-    options.add_options()(flag.name, flag.help, value);
+    options.add_options()(flag.letter.empty() ? flag.name : flag.letter + "," + flag.name,
+                          flag.help, value);
   }
   try {
     return options.parse(argc, argv);
@@ -208,7 +209,8 @@ std::string CommandLine::help() const {
   std::string text = "headroom " + usage_ + "\n\n" + summary_ + "\n";
   size_t width = 0;
   const auto left = [](const Flag& flag) {
-    const std::string name = "  --" + flag.name;
+    const std::string name =
+        (flag.letter.empty() ? "  --" : "  -" + flag.letter + ", --") + flag.name;
     if (!flag.alone.empty()) return name + "[=" + flag.value + "]";
     return name + (flag.value.empty() ? "" : " " + flag.value);
   };

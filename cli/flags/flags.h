@@ -25,6 +25,7 @@ struct Flag {
   std::string example = {};     // valid flags, for error lines; "" = by `value` and `name`
   std::string old_name = {};    // also accepted, with the new name on stderr
   std::string other_name = {};  // also accepted
+  std::string letter = {};      // its short form: "o" for -o
 };
 
 // The parsed command line.

@@ -123,7 +123,7 @@ void add_lines(const Replayed& replayed, ShownFrames frames, bool is_b, Lines& l
     }
     std::string line = known->second;
     if (line.empty() && block.before_recording) line = "(allocated before the recording)";
-    const std::string purpose = purpose_of(replayed.snapshot(), block);
+    const std::string purpose = purpose_of(replayed.snapshot(), block.label, block.stack);
     LineDifference& row = lines[{line, purpose}];
     row.line = line;
     row.purpose = purpose;

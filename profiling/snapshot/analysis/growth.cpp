@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "profiling/snapshot/analysis/live_blocks.h"
 #include "profiling/snapshot/analysis/phase_times.h"
 #include "profiling/snapshot/analysis/readable_stack.h"
 
@@ -44,12 +45,6 @@ std::vector<const TraceEvent*> survivors(const std::vector<TraceEvent>& trace, i
   return found;
 }
 
-std::string purpose_of(const Snapshot& snapshot, const TraceEvent& event) {
-  if (event.label < 0) return "";
-  const std::string& label = snapshot.labels[static_cast<size_t>(event.label)];
-  return label.substr(0, label.find(": "));
-}
-
 }  // namespace
 
 std::vector<Growth> growth_of(const Snapshot& snapshot, size_t device, int64_t steps) {
@@ -60,7 +55,7 @@ std::vector<Growth> growth_of(const Snapshot& snapshot, size_t device, int64_t s
   std::map<Key, Growth> places;
   for (const TraceEvent* event : survivors(snapshot.device_traces[device], before_us)) {
     Growth made{.phase = phases.at(event->time_us),
-                .purpose = purpose_of(snapshot, *event),
+                .purpose = purpose_of(snapshot, event->label, -1),
                 .stack = readable_stack(snapshot, event->stack)};
     Growth& place = places.try_emplace({made.phase, made.purpose, made.stack}, made).first->second;
     place.bytes += event->size;

@@ -79,12 +79,12 @@ DevicePeak fullest_device(const Snapshot& snapshot) {
   return fullest;
 }
 
-std::string purpose_of(const Snapshot& snapshot, const LiveBlock& block) {
-  if (block.label >= 0) return kind_of(snapshot.labels[static_cast<size_t>(block.label)]);
-  if (block.stack < 0) return "";
-  const auto& stack = snapshot.stacks[static_cast<size_t>(block.stack)];
-  if (stack.empty()) return "";
-  const Frame& frame = snapshot.frames[static_cast<size_t>(stack.front())];
+std::string purpose_of(const Snapshot& snapshot, int32_t label, int32_t stack) {
+  if (label >= 0) return kind_of(snapshot.labels[static_cast<size_t>(label)]);
+  if (stack < 0) return "";
+  const auto& frames = snapshot.stacks[static_cast<size_t>(stack)];
+  if (frames.empty()) return "";
+  const Frame& frame = snapshot.frames[static_cast<size_t>(frames.front())];
   return frame.is_before_recording() ? kind_of(frame.name) : "";
 }
 

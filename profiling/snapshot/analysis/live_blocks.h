@@ -1,4 +1,7 @@
 // The live blocks of a device, event by event. No torch here.
+//
+// A block lives from its alloc to its free_completed, with its requested bytes, as memory_viz
+// counts them.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +15,11 @@
 namespace headroom {
 
 struct LiveBlock {
-  int64_t size = 0;  // requested
+  int64_t size = 0;
   int64_t time_us = 0;
   int32_t stack = -1;
   int32_t label = -1;
+  int32_t number = -1;  // free for the caller
   bool before_recording = false;
 };
 using LiveBlocks = std::unordered_map<uint64_t, LiveBlock>;  // by address
@@ -37,8 +41,8 @@ struct DevicePeak {
 // The device with the highest peak; without live bytes all zeros.
 DevicePeak fullest_device(const Snapshot& snapshot);
 
-// "gradients", from the block's label, or from the frame of a block from before the recording;
-// "" = not in the snapshot.
-std::string purpose_of(const Snapshot& snapshot, const LiveBlock& block);
+// "gradients" for the label "gradients: lm_head.weight", also where the label is the frame of a
+// block from before the recording; "" without a label.
+std::string purpose_of(const Snapshot& snapshot, int32_t label, int32_t stack);
 
 }  // namespace headroom

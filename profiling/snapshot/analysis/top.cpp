@@ -42,8 +42,8 @@ std::map<GroupKey, int64_t> groups_of(const Snapshot& snapshot, const LiveBlocks
       stack = readable.emplace(block.stack, readable_stack(snapshot, block.stack)).first;
     }
     ++groups[{-block.size, block.before_recording,
-              block.before_recording ? "" : phases.at(block.time_us), purpose_of(snapshot, block),
-              stack->second}];
+              block.before_recording ? "" : phases.at(block.time_us),
+              purpose_of(snapshot, block.label, block.stack), stack->second}];
   }
   return groups;
 }

@@ -1,0 +1,64 @@
+// headroom report: one HTML file of snapshots and Records, which opens without a network.
+#include <exception>
+#include <string>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/parse_and_run.h"
+#include "cli/exit_code.h"
+#include "cli/flags/flags.h"
+#include "cli/log.h"
+#include "cli/report_files.h"
+#include "files/atomic_file.h"
+#include "profiling/report/page/page.h"
+#include "text/words.h"
+
+namespace headroom {
+namespace {
+
+CommandLine report_command_line() {
+  return {
+      "report FILE... [--output report.html]",
+      "Writes one HTML file that shows memory snapshots (.pickle files of any PyTorch program)\n"
+      "and Records: memory over time, everything that is live at any moment, segments with\n"
+      "their holes, tables and figures. A folder stands for its .pickle and .jsonl files. The\n"
+      "page loads nothing, so it opens offline and can be mailed. Exit code 3: a snapshot does "
+      "not\n"
+      "open.",
+      {{.name = "output",
+        .value = "FILE",
+        .help = "the HTML file to write (default report.html)",
+        .group = "Output",
+        .file = FileUse::kWritten,
+        .example = "--output report.html",
+        .letter = "o"}},
+      true,
+      0};
+}
+
+SnapshotView view_of(const std::string& path) {
+  return snapshot_view(path.substr(path.rfind('/') + 1), read_snapshot_file(path));
+}
+
+int write_report(const Arguments& arguments) {
+  const std::string output = arguments.get("output", "report.html");
+  const ReportFiles files = report_files(arguments.positional);
+  check_writable(output);
+  ReportPage page{.title = "Memory report: " + join(names_of(files))};
+  try {
+    for (const std::string& path : files.snapshots) page.snapshots.push_back(view_of(path));
+  } catch (const std::exception& error) {
+    log_error(error.what());
+    return kExitBadFile;
+  }
+  write_file_atomically(output, to_html(page));
+  log_line("wrote " + output);
+  return kExitOk;
+}
+
+}  // namespace
+
+int run_report_command(int argc, char** argv) {
+  return parse_and_run(report_command_line(), argc, argv, write_report);
+}
+
+}  // namespace headroom

@@ -1,0 +1,73 @@
+#include "cli/report_files.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "files/directory.h"
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+constexpr const char* kReportExample =
+    " (example: headroom report step.pickle records.jsonl --output report.html)";
+
+bool is_regular_file(const std::string& path) {
+  struct stat facts = {};
+  return stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
+// A pipe can be read only once, so its name decides.
+bool holds_records(const std::string& path) {
+  if (path.ends_with(".jsonl") || path.ends_with(".json")) return true;
+  return is_regular_file(path) && std::ifstream(path).peek() == '{';
+}
+
+void add_file(const std::string& path, ReportFiles& files) {
+  (holds_records(path) ? files.records : files.snapshots).push_back(path);
+}
+
+void add_folder(const std::string& folder, ReportFiles& files) {
+  std::vector<std::string> names = names_in(folder);
+  std::sort(names.begin(), names.end());
+  bool found = false;
+  for (const std::string& name : names) {
+    const std::string path = in_directory(folder, name);
+    if (!(name.ends_with(".pickle") || name.ends_with(".jsonl")) || is_directory(path)) continue;
+    add_file(path, files);
+    found = true;
+  }
+  if (!found) {
+    throw UsageError("report: '" + folder + "' has no .pickle and no .jsonl file" + kReportExample);
+  }
+}
+
+}  // namespace
+
+ReportFiles report_files(const std::vector<std::string>& paths) {
+  if (paths.empty()) {
+    throw UsageError(std::string("report: needs a snapshot, a Records file or a folder of them") +
+                     kReportExample);
+  }
+  ReportFiles files;
+  for (const std::string& path : paths) {
+    if (is_directory(path)) {
+      add_folder(path, files);
+    } else {
+      add_file(path, files);
+    }
+  }
+  return files;
+}
+
+std::vector<std::string> names_of(const ReportFiles& files) {
+  std::vector<std::string> names;
+  for (const auto* paths : {&files.snapshots, &files.records}) {
+    for (const std::string& path : *paths) names.push_back(path.substr(path.rfind('/') + 1));
+  }
+  return names;
+}
+
+}  // namespace headroom
