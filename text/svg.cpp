@@ -73,6 +73,21 @@ std::string svg_area(const std::vector<SvgPoint>& points, const char* colour,
   return text + "\" fill=\"" + colour + "\"><title>" + svg_escaped(tip) + "</title></polygon>\n";
 }
 
+std::string svg_path(const std::vector<SvgPoint>& points, const char* colour, bool dashed) {
+  if (points.size() < 2) return "";
+  std::string text = "<polyline points=\"";
+  for (const SvgPoint& point : points)
+    text += svg_number(point.x) + "," + svg_number(point.y) + " ";
+  text.pop_back();
+  return text + "\" fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"2\"" +
+         (dashed ? " stroke-dasharray=\"6 4\"" : "") + "/>\n";
+}
+
+std::string svg_dot(double x, double y, const char* colour, const std::string& tip) {
+  return "<circle cx=\"" + svg_number(x) + "\" cy=\"" + svg_number(y) + "\" r=\"4\" fill=\"" +
+         colour + "\"><title>" + svg_escaped(tip) + "</title></circle>\n";
+}
+
 std::string svg_head(double width, double height, const std::string& title) {
   return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + svg_number(width) + " " +
          svg_number(height) + "\" width=\"" + svg_number(width) + "\" height=\"" +

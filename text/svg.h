@@ -28,6 +28,11 @@ struct SvgPoint {
 std::string svg_area(const std::vector<SvgPoint>& points, const char* colour,
                      const std::string& tip);
 
+// A line through the points; "" for fewer than two.
+std::string svg_path(const std::vector<SvgPoint>& points, const char* colour, bool dashed);
+
+std::string svg_dot(double x, double y, const char* colour, const std::string& tip);
+
 // Begins a drawing on white with its title; end it with "</svg>\n".
 std::string svg_head(double width, double height, const std::string& title);
 

@@ -8,6 +8,7 @@
 #include "cli/flags/flags.h"
 #include "cli/log.h"
 #include "cli/report_files.h"
+#include "cli/report_records.h"
 #include "files/atomic_file.h"
 #include "profiling/report/page/page.h"
 #include "text/words.h"
@@ -50,6 +51,7 @@ int write_report(const Arguments& arguments) {
     log_error(error.what());
     return kExitBadFile;
   }
+  page.tables = records_html(files.records);
   write_file_atomically(output, to_html(page));
   log_line("wrote " + output);
   return kExitOk;

@@ -19,8 +19,11 @@ function csvText(text) {
   return /[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
 }
 
-function rowsOf(table) {
-  return [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent.trim().replace(/\s+/g, " ")));
+// Programs get the exact columns too, people the readable ones.
+function rowsOf(table, withExact) {
+  return [...table.rows].map((row) => [...row.cells]
+    .filter((cell) => withExact || !cell.classList.contains("exact"))
+    .map((cell) => cell.textContent.trim().replace(/\s+/g, " ")));
 }
 
 // Numbers by value, with their unit: "1.5 GiB" is above "900 MiB".
@@ -78,7 +81,7 @@ function prepareTable(table) {
   const tools = element("div", {class: "tools"}, "Copy as ");
   for (const [name, format] of Object.entries(kTableFormats)) {
     const button = element("button", {type: "button", "data-format": name}, name);
-    button.addEventListener("click", () => copyText(format(rowsOf(table)), button));
+    button.addEventListener("click", () => copyText(format(rowsOf(table, name === "CSV")), button));
     tools.append(button, " ");
   }
   (table.closest(".wide") ?? table).after(tools);
