@@ -65,10 +65,9 @@ std::string records_html(const std::vector<std::string>& paths) {
   const LatestRecords read = records_of_files(paths);
   if (read.records.empty()) throw UsageError("no Records in " + paths.front());
   std::vector<std::string> notes;
-  std::string html;
-  for (const Figure& figure : figures_of(latest_of_each(read.records, notes))) {
-    html += to_html(figure, command_of);
-  }
+  const std::vector<Figure> figures = figures_of(latest_of_each(read.records, notes));
+  std::string html = figures.empty() ? "" : "<h2>Figures</h2>\n";
+  for (const Figure& figure : figures) html += to_html(figure, command_of);
   for (const Table& table : tables_of(read.records)) html += to_html(table);
   return html;
 }

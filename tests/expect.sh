@@ -97,6 +97,7 @@ try_example() {
       compare) [[ $example == *--run* ]] || words=(before.jsonl after.jsonl "${words[@]}") ;;
       table) words=(summary records.jsonl "${words[@]}") ;;
       snapshot) words=(top run.pickle "${words[@]}") ;;
+      report) words=(step.pickle "${words[@]}") ;;
     esac
     words=("$1" "${words[@]}")
   else

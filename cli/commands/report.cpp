@@ -1,6 +1,7 @@
 // headroom report: one HTML file of snapshots and Records, which opens without a network.
 #include <exception>
 #include <string>
+#include <vector>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/parse_and_run.h"
@@ -36,6 +37,12 @@ CommandLine report_command_line() {
       0};
 }
 
+std::string title_of(const std::vector<std::string>& names) {
+  constexpr size_t kMostNames = 3;
+  return "Memory report: " +
+         (names.size() <= kMostNames ? join(names) : std::to_string(names.size()) + " files");
+}
+
 SnapshotView view_of(const std::string& path) {
   return snapshot_view(path.substr(path.rfind('/') + 1), read_snapshot_file(path));
 }
@@ -44,7 +51,7 @@ int write_report(const Arguments& arguments) {
   const std::string output = arguments.get("output", "report.html");
   const ReportFiles files = report_files(arguments.positional);
   check_writable(output);
-  ReportPage page{.title = "Memory report: " + join(names_of(files))};
+  ReportPage page{.title = title_of(names_of(files))};
   try {
     for (const std::string& path : files.snapshots) page.snapshots.push_back(view_of(path));
   } catch (const std::exception& error) {

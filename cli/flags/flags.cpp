@@ -83,8 +83,10 @@ const Flag* find_flag_named(const std::vector<Flag>& flags, std::string_view nam
 
 // `word`: the last one, a flag without its value.
 [[noreturn]] void refuse_no_value(const std::string& word, const std::vector<Flag>& flags) {
-  const bool is_long = word.starts_with("--");
-  const Flag* const flag = is_long ? find_flag_named(flags, word.substr(2)) : nullptr;
+  const auto found = std::find_if(flags.begin(), flags.end(), [&](const Flag& candidate) {
+    return word == "--" + candidate.name || word == "-" + candidate.letter;
+  });
+  const Flag* const flag = found == flags.end() ? nullptr : &*found;
   const std::string example = flag == nullptr ? "" : example_of(*flag);
   throw UsageError(word + ": needs a value" +
                    (example.empty() ? "" : " (example: " + example + ")"));

@@ -78,6 +78,7 @@ BASE = {
     "table": "summary records.jsonl",
     "snapshot": "top step.pickle",
     "compare": "step.pickle step.pickle",
+    "report": "step.pickle",
     "ppo": "--model-size small --device virtual:h200,bytes=4TiB --prompt-len 256 --response-len 256",
 }
 MIXED = "--use-mixed-precision"
@@ -119,7 +120,7 @@ def typed(usage):
 
 def flags(text):
     """Of a help text: each flag with what it takes and what is said of it."""
-    found = re.findall(r"^  --([a-z-]+)(?: ([A-Z]\S*))?  +(.*(?:\n {20,}.*)*)", text, re.MULTILINE)
+    found = re.findall(r"^  (?:-[a-z], )?--([a-z-]+)(?: ([A-Z]\S*))?  +(.*(?:\n {20,}.*)*)", text, re.MULTILINE)
     return [(name, takes, re.sub(r"\s+", " ", words)) for name, takes, words in found]
 
 

@@ -18,7 +18,7 @@ def find_chromium():
 class Browser:
     """One page. Messages of its console are in `console`, requests that left the page in `requests`."""
 
-    def __init__(self, width=1280, height=900, dark=False):
+    def __init__(self):
         self.folder = tempfile.mkdtemp()
         to_browser, self.write_end = os.pipe()
         self.read_end, from_browser = os.pipe()
@@ -41,9 +41,6 @@ class Browser:
         self.session = self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(domain + ".enable")
-        self.call("Emulation.setEmulatedMedia",
-                  features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def close(self):
         self.process.kill()
@@ -91,8 +88,13 @@ class Browser:
             else:
                 return answer["result"]
 
-    def open(self, path):
+    def open(self, path, width=1280, height=900, dark=False):
         """Opens a file, and returns once its scripts are ready."""
+        self.call("Emulation.setEmulatedMedia",
+                  features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.call("Page.navigate", url="about:blank")
+        self.console, self.requests = [], []
         self.call("Page.navigate", url="file://" + os.path.abspath(path))
         self.wait("document.documentElement?.dataset.ready === 'yes'")
 

@@ -52,7 +52,7 @@ Figure draw_peaks(const std::string& heading, const LinesOfFigure& lines) {
       const std::string at = name + ", context " + std::to_string(record->spec.context_length);
       if (peak) {
         points.push_back({x, static_cast<double>(*peak)});
-        plot.add_dot(x, static_cast<double>(*peak), colour, at + ": " + exact_bytes(*peak));
+        plot.add_dot(x, static_cast<double>(*peak), colour, at + ": " + bytes_in_full(*peak));
       } else {
         plot.add_cross_at_top(x, colour, at + ": " + status_or_not_available(*record));
       }

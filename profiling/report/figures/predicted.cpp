@@ -33,15 +33,15 @@ std::vector<Figure> predicted_beside_measured(const RecordPointers& records) {
     equal += measured == predicted ? 1 : 0;
     widest = std::max(widest, std::abs(measured - predicted));
     plot.add_dot(static_cast<double>(measured), static_cast<double>(predicted), plot_colour(0),
-                 row_name(figure.shown[i]->spec) + ": measured " + exact_bytes(measured) +
-                     ", predicted " + exact_bytes(predicted));
+                 row_name(figure.shown[i]->spec) + ": measured " + bytes_in_full(measured) +
+                     ", predicted " + bytes_in_full(predicted));
   }
   const auto count = static_cast<int64_t>(peaks.size());
   figure.notes.push_back(equal == count
                              ? "All " + std::to_string(count) + " peaks are equal to the byte."
                              : std::to_string(equal) + " of " + std::to_string(peaks.size()) +
                                    " peaks are equal to the byte; the largest difference is " +
-                                   exact_bytes(widest) + ".");
+                                   bytes_in_full(widest) + ".");
   figure.svg = plot.svg();
   return {std::move(figure)};
 }

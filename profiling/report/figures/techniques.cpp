@@ -48,7 +48,7 @@ Figure draw_times(Figure figure, const std::vector<const Field*>& fields) {
     const std::string name = technique_text(record, fields);
     plot.add_path({{times.p10_ms, bytes}, {times.p90_ms, bytes}}, plot_colour(i), false);
     plot.add_dot(times.median_ms, bytes, plot_colour(i),
-                 name + ": " + exact_bytes(*peak_allocated(record)) + ", median " +
+                 name + ": " + bytes_in_full(*peak_allocated(record)) + ", median " +
                      number_text(times.median_ms, 3) + " ms");
     // Colours begin again after seven, numbers do not.
     plot.add_text(times.median_ms, bytes, std::to_string(i + 1));
@@ -87,7 +87,7 @@ Figure draw_bars(Figure figure, const std::vector<const Field*>& fields) {
     const double width = most > 0 ? kBarWidth * static_cast<double>(bytes) / most : 0;
     svg += svg_label(kBarLeft - 8, y + 13, "end", format_bytes(bytes));
     svg += svg_rectangle(kBarLeft, y, width, kLine - 6, plot_colour(0),
-                         name + ": " + exact_bytes(bytes));
+                         name + ": " + bytes_in_full(bytes));
     svg += svg_label(kBarLeft + kBarWidth + 8, y + 13, "start", name);
     y += kLine;
   }

@@ -91,7 +91,8 @@ std::string to_html(const Figure& figure, const CommandOf& command_of) {
     const std::string command = command_of(*record);
     if (known.insert(command).second) commands.push_back(command);
   }
-  return "<figure>\n" + figure.svg + "<figcaption>\n" + notes_html(figure.notes) +
+  return "<figure>\n<div class=\"wide\">" + figure.svg + "</div><figcaption>\n" +
+         notes_html(figure.notes) +
          lines_html("Environment", {environments.begin(), environments.end()}) +
          lines_html("Command", commands) + "</figcaption>\n</figure>\n";
 }

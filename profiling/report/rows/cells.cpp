@@ -22,6 +22,10 @@ void add_bytes_cells(std::vector<std::string>& row, std::optional<int64_t> bytes
   row.push_back(bytes ? std::to_string(*bytes) : kNotAvailable);
 }
 
+std::string bytes_in_full(int64_t bytes) {
+  return format_bytes(bytes) + " (" + std::to_string(bytes) + " bytes)";
+}
+
 std::string signed_bytes(int64_t bytes) { return (bytes > 0 ? "+" : "") + format_bytes(bytes); }
 
 namespace {

@@ -21,6 +21,7 @@ void add_bytes_columns(Table& table, const std::string& name);
 void add_bytes_cells(std::vector<std::string>& row, std::optional<int64_t> bytes,
                      const std::string& otherwise = kNotAvailable);
 
+std::string bytes_in_full(int64_t bytes);          // "1.000 GiB (1073741824 bytes)"
 std::string signed_bytes(int64_t bytes);           // "+1.000 GiB", "-512 B", "0 B"
 std::string percent(int64_t part, int64_t whole);  // "12.3 %"; n/a of 0
 std::string signed_percent(int64_t change, int64_t from);

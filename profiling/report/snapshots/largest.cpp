@@ -33,11 +33,8 @@ int64_t bytes_of(const LiveAllocation& row) { return row.size * row.count; }
 
 // One paragraph above the rows, in the formats for people.
 std::string headline(const PeakReport& report) {
-  const auto exact = [](int64_t bytes) {
-    return format_bytes(bytes) + " (" + std::to_string(bytes) + " bytes)";
-  };
   std::string text = "Peak of live bytes on device " + std::to_string(report.device) + ": " +
-                     exact(report.peak_bytes) + ", " + std::to_string(report.live_count) +
+                     bytes_in_full(report.peak_bytes) + ", " + std::to_string(report.live_count) +
                      " allocations live, ";
   if (report.event < 0) {
     text += "before the first event";
@@ -45,8 +42,8 @@ std::string headline(const PeakReport& report) {
     text += "at event " + std::to_string(report.event) + " of " + std::to_string(report.events);
     if (!report.phase.empty()) text += ", in " + report.phase;
   }
-  text += "; from before the recording: " + exact(report.before_recording_bytes) + ".\n";
-  text += "Listed: " + exact(report.listed_bytes) + ", " +
+  text += "; from before the recording: " + bytes_in_full(report.before_recording_bytes) + ".\n";
+  text += "Listed: " + bytes_in_full(report.listed_bytes) + ", " +
           percent(report.listed_bytes, std::max<int64_t>(report.peak_bytes, 1)) + " of the peak.\n";
   return text;
 }

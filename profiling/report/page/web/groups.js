@@ -59,5 +59,5 @@ function groupsByText(history, textOf, peakPosition, restName) {
   const kept = names.length <= kMostGroups ? names : [...names.slice(0, kMostGroups - 1), restName];
   const number = new Map(kept.map((name, i) => [name, i]));
   const rest = kept.length - 1;
-  return new Groups(history, kept, Int32Array.from(texts, (text) => number.get(text) ?? rest));
+  return new Groups(history, kept, Int32Array.from(texts, (text) => number.has(text) ? number.get(text) : rest));
 }

@@ -12,7 +12,7 @@ const kTableFormats = {
 
 function latexText(text) {
   const names = {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"};
-  return text.replace(/[\\~^&%$#_{}]/g, (character) => names[character] ?? "\\" + character);
+  return text.replace(/[\\~^&%$#_{}]/g, (character) => character in names ? names[character] : "\\" + character);
 }
 
 function csvText(text) {
@@ -32,9 +32,8 @@ function sortValue(cell) {
   const text = cell.textContent.trim();
   const match = /^[+-]?[\d,]*\.?\d+/.exec(text);
   if (match === null) return text;
-  const factors = {KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4};
-  const unit = text.slice(match[0].length).trim().split(" ")[0];
-  return Number(match[0].replaceAll(",", "")) * (factors[unit] ?? 1);
+  const unit = ["KiB", "MiB", "GiB", "TiB"].indexOf(text.slice(match[0].length).trim().split(" ")[0]);
+  return Number(match[0].replaceAll(",", "")) * 1024 ** (unit + 1);
 }
 
 // Missing values ("n/a", "oom") come last in both directions.
@@ -84,5 +83,5 @@ function prepareTable(table) {
     button.addEventListener("click", () => copyText(format(rowsOf(table, name === "CSV")), button));
     tools.append(button, " ");
   }
-  (table.closest(".wide") ?? table).after(tools);
+  (table.closest(".wide") || table).after(tools);
 }

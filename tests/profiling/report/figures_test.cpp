@@ -1,0 +1,76 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "profiling/report/figures/figure.h"
+#include "profiling/report/figures/plot.h"
+
+namespace headroom {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+Record record_of(int64_t context, int64_t peak, const char* optimizer = "adamw") {
+  Record record{.status = Status::kOk, .peak = MemoryBytes{.allocated = peak}};
+  record.spec.model_size = "small";
+  record.spec.context_length = context;
+  record.spec.profile_type = Mode::kTraining;
+  find_field("optimizer")->set(record.spec, optimizer);
+  return record;
+}
+
+RecordPointers pointers(const std::vector<Record>& records) {
+  RecordPointers all;
+  for (const Record& record : records) all.push_back(&record);
+  return all;
+}
+
+TEST(Figures, PeaksByContextHaveALineForEachMode) {
+  std::vector<Record> records = {record_of(128, 1 << 20), record_of(256, 2 << 20)};
+  records.push_back(record_of(512, 0));
+  records.back().status = Status::kOom;
+  const auto figures = peaks_by_context(pointers(records));
+  ASSERT_THAT(figures, SizeIs(1));
+  EXPECT_THAT(figures[0].svg, HasSubstr("training, fp32, context 256: 2.000 MiB (2097152 bytes)"));
+  EXPECT_THAT(figures[0].svg, HasSubstr("training, fp32, context 512: oom"));
+  EXPECT_THAT(figures[0].shown, SizeIs(3));
+}
+
+TEST(Figures, OneContextIsNoLine) {
+  const std::vector<Record> records = {record_of(128, 1 << 20)};
+  EXPECT_THAT(peaks_by_context(pointers(records)), IsEmpty());
+  EXPECT_THAT(techniques(pointers(records)), IsEmpty());
+  EXPECT_THAT(predicted_beside_measured(pointers(records)), IsEmpty());
+}
+
+TEST(Figures, PredictedPeaksSayTheirLargestDifference) {
+  std::vector<Record> records = {record_of(128, 1000), record_of(256, 2000)};
+  records[0].predicted["peak_allocated_bytes"] = 1000;
+  records[1].predicted["peak_allocated_bytes"] = 1488;
+  const auto figures = predicted_beside_measured(pointers(records));
+  ASSERT_THAT(figures, SizeIs(1));
+  EXPECT_THAT(figures[0].notes, ElementsAre(HasSubstr("1 of 2 peaks are equal to the byte; the "
+                                                      "largest difference is 512 B")));
+}
+
+TEST(Figures, TechniquesWithoutTimesAreBars) {
+  std::vector<Record> records = {record_of(128, 1 << 20), record_of(128, 2 << 20, "lion")};
+  auto figures = techniques(pointers(records));
+  ASSERT_THAT(figures, SizeIs(1));
+  EXPECT_THAT(figures[0].svg, HasSubstr("optimizer lion: 2.000 MiB (2097152 bytes)"));
+  for (Record& record : records) record.step_ms = {10, 11, 12};
+  figures = techniques(pointers(records));
+  EXPECT_THAT(figures[0].svg, HasSubstr("median 11.000 ms"));
+}
+
+TEST(Figures, BytesHaveRoundSteps) {
+  EXPECT_THAT(byte_steps(5 << 20), ElementsAre(0, 1 << 20, 2 << 20, 3 << 20, 4 << 20, 5 << 20));
+  EXPECT_THAT(byte_steps(1), ElementsAre(0, 1));
+}
+
+}  // namespace
+}  // namespace headroom
