@@ -16,6 +16,17 @@ build_benchmarks() {
   step headroom_bench build headroom_bench
 }
 
+# One page of everything: the Records and a snapshot of each cell. `_fp32_` names are second names.
+write_report() {
+  local snapshot files=()
+  for snapshot in "$output_dir/${model_size}"_ctx*_snapshot.pickle; do
+    [[ ! -f $snapshot || $snapshot == *_fp32_snapshot.pickle ]] || files+=("$snapshot")
+  done
+  [[ ! -f $records ]] || files+=("$records")
+  [[ ${#files[@]} -gt 0 ]] || return 0 # every cell failed, which is said already
+  step report.html "$headroom" report "${files[@]}" --output "$output_dir/report.html"
+}
+
 # The files by kind, and the numbers that a reader wants first.
 say_what_was_made() {
   local tables snapshots
@@ -25,6 +36,7 @@ say_what_was_made() {
   {
     printf 'tables (.md)   %s\n' "$tables"
     printf 'snapshots      %d, for https://pytorch.org/memory_viz\n' "$snapshots"
+    [[ ! -f $output_dir/report.html ]] || printf 'report         report.html: open it in a browser\n'
     printf 'measurements   records.jsonl, one line for each configuration\n'
     python3 -IS "$driver_root/scripts/lib/first_numbers.py" "$output_dir" "$model_size" "$headroom"
   } | while IFS= read -r line; do
@@ -48,6 +60,7 @@ all_parts() {
   part_techniques
   say "== what fits a card"
   part_fit
+  write_report
   say_what_was_made
 }
 

@@ -131,7 +131,7 @@ class Page(unittest.TestCase):
                       " document.getElementById('order').onchange())")
         hidden = self.text(browser, "tree")
         self.assertNotIn("empty_generic", hidden)
-        self.assertRegex(hidden, r"model/\w+\.cpp:\d+")
+        self.assertRegex(hidden, "libtorch: aten::")
         browser.value("(document.getElementById('framework').checked = true,"
                       " document.getElementById('framework').onchange())")
         self.assertNotEqual(self.text(browser, "tree"), hidden)

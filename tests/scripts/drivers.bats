@@ -25,7 +25,7 @@ outputs() { (cd "$OUTPUT_DIR" && find . -maxdepth 1 -type f -printf '%f\n' | LC_
   expected+=" mixed_precision_memory_summary.csv mixed_precision_memory_summary.jsonl"
   expected+=" mixed_precision_memory_summary.md mixed_precision_memory_summary.txt"
   expected+=" peak_memory_summary.csv peak_memory_summary.jsonl peak_memory_summary.md peak_memory_summary.txt"
-  expected+=" records.jsonl"
+  expected+=" records.jsonl report.html"
   expected+=" small_ctx128_forward_snapshot.pickle small_ctx128_training_snapshot.pickle"
   expected+=" small_ctx256_forward_snapshot.pickle small_ctx256_training_snapshot.pickle"
   expected+=" small_ctx512_forward_bf16_snapshot.pickle small_ctx512_forward_fp32_snapshot.pickle"
@@ -33,7 +33,7 @@ outputs() { (cd "$OUTPUT_DIR" && find . -maxdepth 1 -type f -printf '%f\n' | LC_
   expected+=" small_ctx512_training_bf16_snapshot.pickle small_ctx512_training_fp32_snapshot.pickle"
   expected+=" small_ctx512_training_snapshot.pickle "
   [ "$(outputs)" = "$expected" ]
-  [ "$(last_line)" = "all parts done: 27 files in $OUTPUT_DIR" ]
+  [ "$(last_line)" = "all parts done: 28 files in $OUTPUT_DIR" ]
   [ "$(<"$OUTPUT_DIR/small_ctx128_forward_snapshot.pickle")" = small_ctx128_forward_fp32_device-cpu ]
   [ "$(<"$OUTPUT_DIR/small_ctx512_training_snapshot.pickle")" = small_ctx512_training_fp32_device-cpu ]
   [ "$(<"$OUTPUT_DIR/small_ctx512_training_bf16_snapshot.pickle")" = small_ctx512_training_bf16_device-cpu ]
@@ -281,6 +281,7 @@ a_checkout() {
   [ "$status" -eq 0 ]
   [[ $output != *"No such file"* ]] # parts are counted before their tables are written
   [[ $output == *"== what was made, in $OUTPUT_DIR"*"tables (.md)   activation_size_analysis "*"snapshots      8, "* ]]
+  [[ $output == *"report         report.html: open it in a browser"* ]]
   [[ $output == *"largest peak   2.00 GiB (2.7B, "*"BF16 autocast  forward 2.00 -> 2.00 GiB (+0.0%), training 2.00"* ]]
   [[ $output == *"what fits      training 2.7B, batch 4, context 256 on rtx4090: 2.00 GiB with adam8bit"* ]]
   [[ $output == *"look further   $HEADROOM_BIN snapshot top $OUTPUT_DIR/2.7B_ctx256_training_snapshot.pickle"* ]]

@@ -1,5 +1,7 @@
 #include "profiling/report/page/snapshot_view.h"
 
+#include <unordered_map>
+
 #include "profiling/snapshot/analysis/readable_stack.h"
 #include "profiling/snapshot/validate.h"
 #include "text/json_line.h"
@@ -9,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// [readable, complete, of the program]
+// [readable, complete]
 json frames_json(const Snapshot& snapshot) {
   json frames = json::array();
   for (const Frame& frame : snapshot.frames) {
@@ -18,9 +20,25 @@ json frames_json(const Snapshot& snapshot) {
         (frame.line > 0 ? ":" + std::to_string(frame.line) : std::string());
     const std::string readable =
         frame.is_before_recording() ? frame.kBeforeRecording : readable_frame(frame);
-    frames.push_back({readable, complete, is_of_program(frame) ? 1 : 0});
+    frames.push_back({readable, complete});
   }
   return frames;
+}
+
+// Each stack without the frames of libtorch and of others, as readable_stack() shows it: numbers of
+// `texts`.
+json program_stacks_json(const Snapshot& snapshot, json& texts) {
+  std::unordered_map<std::string, size_t> numbers;
+  json stacks = json::array();
+  for (size_t i = 0; i < snapshot.stacks.size(); ++i) {
+    json& stack = stacks.emplace_back(json::array());
+    for (std::string& line : readable_stack(snapshot, static_cast<int32_t>(i))) {
+      const auto [known, is_new] = numbers.try_emplace(std::move(line), numbers.size());
+      if (is_new) texts.push_back(known->first);
+      stack.push_back(known->second);
+    }
+  }
+  return stacks;
 }
 
 json segments_json(const Snapshot& snapshot) {
@@ -94,7 +112,11 @@ SnapshotView snapshot_view(const std::string& name, const SnapshotFile& file) {
     devices.push_back(device_json(history));
     view.devices.push_back(std::move(history));
   }
+  json texts = json::array();
+  json program_stacks = program_stacks_json(snapshot, texts);
   view.json = json_line({{"name", name},
+                         {"program_stacks", std::move(program_stacks)},
+                         {"program_lines", std::move(texts)},
                          {"frames", frames_json(snapshot)},
                          {"stacks", snapshot.stacks},
                          {"labels", snapshot.labels},

@@ -84,6 +84,23 @@ bool is_of_thread(const Frame& frame) {
          begins_with_any(frame.name, {"execute_native_thread_routine", "start_thread", "clone3"});
 }
 
+// Frames with a source line outside libtorch, the compiler, the interpreter and the recorder.
+bool is_ours(const Frame& frame) {
+  if (frame.filename.empty() || frame.filename == "??" || frame.line <= 0) return false;
+  for (const char* part : {"/include/torch/", "torch/csrc/", "/ATen/", "/c10/", "/include/c++/",
+                           "/usr/include/", "/sysdeps/", "/csu/", "/site-packages/"}) {
+    if (contains(frame.filename, part)) return false;
+  }
+  for (const char* prefix : {"aten/", "c10/"}) {
+    if (frame.filename.starts_with(prefix)) return false;
+  }
+  if (is_of_interpreter(frame) || is_of_thread(frame)) return false;
+  // C files are of the C library or the Python interpreter: programs are C++ or Python.
+  if (frame.filename.ends_with(".c") || frame.filename.ends_with(".S")) return false;
+  if (contains(frame.filename, "/pycore_")) return false;
+  return !short_file(frame.filename).starts_with("profiling/");  // the recorder itself
+}
+
 // The operator or autograd node of a libtorch frame: "aten::mm", "MmBackward0"; else "".
 std::string operator_name(const std::string& name) {
   const size_t ops = name.find("at::_ops::");
@@ -113,22 +130,6 @@ std::string join_operators(const std::vector<std::string>& innermost_first) {
 
 }  // namespace
 
-bool is_of_program(const Frame& frame) {
-  if (frame.filename.empty() || frame.filename == "??" || frame.line <= 0) return false;
-  for (const char* part : {"/include/torch/", "torch/csrc/", "/ATen/", "/c10/", "/include/c++/",
-                           "/usr/include/", "/sysdeps/", "/csu/", "/site-packages/"}) {
-    if (contains(frame.filename, part)) return false;
-  }
-  for (const char* prefix : {"aten/", "c10/"}) {
-    if (frame.filename.starts_with(prefix)) return false;
-  }
-  if (is_of_interpreter(frame) || is_of_thread(frame)) return false;
-  // C files are of the C library or the Python interpreter: programs are C++ or Python.
-  if (frame.filename.ends_with(".c") || frame.filename.ends_with(".S")) return false;
-  if (contains(frame.filename, "/pycore_")) return false;
-  return !short_file(frame.filename).starts_with("profiling/");  // the recorder itself
-}
-
 std::string readable_frame(const Frame& frame) {
   const std::string place =
       frame.line > 0 ? short_file(frame.filename) + ":" + std::to_string(frame.line) : "";
@@ -150,7 +151,7 @@ std::vector<std::string> readable_stack(const Snapshot& snapshot, int32_t stack)
       lines.emplace_back(Frame::kBackwardOf);
       continue;
     }
-    if (is_of_program(frame)) {
+    if (is_ours(frame)) {
       std::string line = readable_frame(frame);
       if (lines.empty() || lines.back() != line) lines.push_back(std::move(line));
       continue;

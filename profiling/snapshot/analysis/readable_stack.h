@@ -9,10 +9,6 @@
 
 namespace headroom {
 
-// True for frames with a source line outside libtorch, the compiler, the interpreter and the
-// recorder.
-bool is_of_program(const Frame& frame);
-
 // "model/attention.cpp:88 Attention::forward": the file's last folder, and the name without
 // arguments, templates and our namespace. Only the name if the line is unknown.
 std::string readable_frame(const Frame& frame);

@@ -6,7 +6,7 @@
 const kNone = -1;
 const EventKind = {noChange: 0, alloc: 1, free: 2, replace: 3, reserve: 4, release: 5, oom: 6};
 
-class History {
+class MemoryHistory {
   // info: the device's figures; the rest of its facts are in the packed bytes.
   constructor(bytes, info) {
     const reader = new ColumnReader(bytes);

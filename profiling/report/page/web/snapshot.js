@@ -1,14 +1,17 @@
 // One device of one snapshot, with the names of its blocks.
 "use strict";
 
+// Lines of readable_stack() in C++ that are no line of the program.
+const kBackwardOf = "backward of";
+const kOfLibtorch = "libtorch: ";
+
 class Snapshot {
   // facts: of the whole file, as snapshot_view.cpp wrote them.
   constructor(facts, deviceNumber, packed) {
     this.facts = facts;
     this.info = facts.devices[deviceNumber];
-    this.history = new History(packed, this.info);
+    this.history = new MemoryHistory(packed, this.info);
     this.phases = new Phases(facts.annotations, this.history);
-    this.stackTextsOf = new Map();
     this.isBeforeRecording = new Set();  // origins
     for (let block = 0; block < this.history.beforeBlocks; ++block) {
       this.isBeforeRecording.add(this.history.blockOrigin[block]);
@@ -66,20 +69,38 @@ class Snapshot {
     return stack > 0 ? this.facts.stacks[stack - 1] : [];
   }
 
-  // [readable, complete] of each frame, innermost first.
+  // [readable, complete] of each line, innermost first.
   stackTexts(origin, showFramework) {
-    const frames = this.stackOf(origin).map((index) => this.facts.frames[index]);
-    const shown = showFramework ? frames : frames.filter(([, , isOfProgram]) => isOfProgram === 1);
-    return shown.map(([readable, complete]) => [readable, complete]);
+    if (showFramework) return this.stackOf(origin).map((index) => this.facts.frames[index]);
+    return this.programStack(origin).map((line) => [line, ""]);
   }
 
-  // The innermost frame of the program.
+  // The program's lines, innermost first; what libtorch did stands before the line that called it.
+  programStack(origin) {
+    const stack = this.history.originStack[origin];
+    const lines = stack > 0 ? this.facts.program_stacks[stack - 1] : [];
+    const innermostFirst = [];
+    let part = 0;  // where the stack of a backward, or that of its forward, begins
+    for (const line of lines.map((number) => this.facts.program_lines[number])) {
+      if (line === kBackwardOf) {
+        innermostFirst.push(line);
+        part = innermostFirst.length;
+      } else if (line.startsWith(kOfLibtorch)) {
+        innermostFirst.splice(part, 0, line);
+      } else {
+        innermostFirst.push(line);
+      }
+    }
+    return innermostFirst;
+  }
+
+  // The innermost line of the program.
   programLine(origin) {
-    const frames = this.stackOf(origin).map((index) => this.facts.frames[index]);
-    const own = frames.find(([, , isOfProgram]) => isOfProgram === 1);
-    if (own !== undefined) return own[0];
     if (this.isBeforeRecording.has(origin)) return "before the recording";
-    return frames.length > 0 ? frames[0][0] : "no stack recorded";
+    const lines = this.programStack(origin);
+    const own = lines.find((line) => line !== kBackwardOf && !line.startsWith(kOfLibtorch));
+    if (own !== undefined) return own;
+    return lines.length > 0 ? lines[0] : "no stack recorded";
   }
 
   // The last line of a tree's branch.
