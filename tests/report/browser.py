@@ -112,10 +112,10 @@ class Browser:
                 raise TimeoutError(f"{condition} stays false; console: {self.console}")
             time.sleep(0.02)
 
-    def screenshot(self, path):
-        """Of the whole page."""
+    def screenshot(self, path, most=8000):
+        """Of the page, down to `most` pixels, as WebP."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 8000), "scale": 1}
-        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)["data"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], most), "scale": 1}
+        data = self.call("Page.captureScreenshot", format="webp", quality=80, captureBeyondViewport=True, clip=clip)["data"]
         with open(path, "wb") as file:
             file.write(base64.b64decode(data))

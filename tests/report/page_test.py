@@ -177,8 +177,8 @@ class Page(unittest.TestCase):
                     self.assertLessEqual(browser.value("document.documentElement.scrollWidth"), width)
                     papers.add(browser.value("getComputedStyle(document.body).backgroundColor"))
                     if "HEADROOM_SCREENSHOTS" in os.environ:
-                        name = f"report_{width}_{'dark' if dark else 'light'}.png"
-                        browser.screenshot(Path(os.environ["HEADROOM_SCREENSHOTS"]) / name)
+                        name = f"report_{width}_{'dark' if dark else 'light'}.webp"
+                        browser.screenshot(Path(os.environ["HEADROOM_SCREENSHOTS"]) / name, most=1060)
         self.assertEqual(len(papers), 2)
 
     def test_several_snapshots_are_chosen_from_a_list(self):

@@ -92,10 +92,11 @@ json device_json(const DeviceHistory& history) {
           {"purposes", history.purposes}};
 }
 
+// Contradictions in the file. Warnings are about memory_viz, which this page replaces.
 json problems_json(const SnapshotFile& file) {
   json problems = json::array();
   for (const SnapshotProblem& problem : validate_snapshot(file)) {
-    problems.push_back((problem.is_error ? "error: " : "warning: ") + problem.text);
+    if (problem.is_error) problems.push_back("Figures may be wrong: " + problem.text);
   }
   return problems;
 }

@@ -15,7 +15,8 @@ struct SnapshotView {
   std::vector<DeviceHistory> devices;  // those with events or blocks
 };
 
-// name: of the file, as shown. Problems of the file (profiling/snapshot/validate.h) are shown too.
+// name: of the file, as shown. Contradictions in the file (profiling/snapshot/validate.h) are shown
+// too.
 SnapshotView snapshot_view(const std::string& name, const SnapshotFile& file);
 
 }  // namespace headroom

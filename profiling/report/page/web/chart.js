@@ -44,7 +44,7 @@ class MemoryChart {
       },
       axisLineColor: pageColour("line"),
       gridLineColor: pageColour("line"),
-      underlayCallback: (context, area) => this.paintPhases(context, area),
+      underlayCallback: (context, area, graph) => this.paintPhases(context, area, graph),
       drawCallback: () => this.onDraw(),
       clickCallback: (event, x) => this.choose(this.positionNear(x)),
       highlightCallback: (event, x) => this.listeners.pointed(this.positionNear(x)),
@@ -171,9 +171,9 @@ class MemoryChart {
     action();
   }
 
-  paintPhases(context, area) {
+  // graph: this.graph, which is not there yet at the first drawing.
+  paintPhases(context, area, graph) {
     const {timeline, snapshot} = this;
-    if (this.graph === undefined) return;
     context.fillStyle = pageColour("muted");
     context.strokeStyle = pageColour("line");
     context.font = "12px system-ui, sans-serif";
@@ -181,7 +181,7 @@ class MemoryChart {
     for (const {name, begin, end} of snapshot.phases.outermost) {
       const xs = [begin, Math.min(end, timeline.history.time[timeline.history.events])].map(
         (time) => timeline.byTime ? time : Math.max(0, lastNotAfter(timeline.history.time, time)));
-      const [left, right] = xs.map((x) => this.graph.toDomXCoord(x));
+      const [left, right] = xs.map((x) => graph.toDomXCoord(x));
       if (right < area.x || left > area.x + area.w) continue;
       context.beginPath();
       context.moveTo(left, area.y);
@@ -195,13 +195,13 @@ class MemoryChart {
   }
 
   paintAreas(e) {
-    const {drawingContext: context, plotArea: area} = e;
+    const {drawingContext: context, plotArea: area, dygraph: graph} = e;
     const {history} = this.snapshot;
-    const edges = this.points.map((point) => e.dygraph.toDomXCoord(point.x));
-    edges.push(e.dygraph.toDomXCoord(this.window[1]));
+    const edges = this.points.map((point) => graph.toDomXCoord(point.x));
+    edges.push(graph.toDomXCoord(this.window[1]));
     const tops = this.points.map(() => 0);
     const sums = this.points.map((point) => this.groups.at(point.top));
-    const yOf = (bytes) => e.dygraph.toDomYCoord(bytes, 0);
+    const yOf = (bytes) => graph.toDomYCoord(bytes, 0);
     this.groups.names.forEach((name, group) => {
       context.beginPath();
       sums.forEach((bytes, i) => {
@@ -215,17 +215,15 @@ class MemoryChart {
       context.fill();
     });
     this.container.dataset.drawnPeak = String(Math.max(...tops));
-    this.paintMarker(context, area, this.cursor, "");
-    const peak = history.total[this.snapshot.peakPosition];
-    this.paintMarker(context, area, this.snapshot.peakPosition, "peak " + formatBytes(peak));
-    for (const {position, size} of history.outOfMemory()) {
-      this.paintMarker(context, area, position, "out of memory: " + formatBytes(size));
-    }
+    const mark = (position, text) => this.paintMarker(context, area, graph, position, text);
+    mark(this.cursor, "");
+    mark(this.snapshot.peakPosition, "peak " + formatBytes(history.total[this.snapshot.peakPosition]));
+    for (const {position, size} of history.outOfMemory()) mark(position, "out of memory: " + formatBytes(size));
   }
 
   // A line at the position, with a dot at its bytes where it has a text.
-  paintMarker(context, area, position, text) {
-    const x = this.graph === undefined ? -1 : this.graph.toDomXCoord(this.timeline.xOf(position));
+  paintMarker(context, area, graph, position, text) {
+    const x = graph.toDomXCoord(this.timeline.xOf(position));
     if (x < area.x - 1 || x > area.x + area.w + 1) return;
     context.strokeStyle = context.fillStyle = pageColour("ink");
     context.lineWidth = 1;
@@ -234,7 +232,7 @@ class MemoryChart {
     context.lineTo(x, area.y + area.h);
     context.stroke();
     if (text === "") return;
-    const y = this.graph.toDomYCoord(this.snapshot.history.total[position], 0);
+    const y = graph.toDomYCoord(this.snapshot.history.total[position], 0);
     context.beginPath();
     context.arc(x, y, 4, 0, 2 * Math.PI);
     context.fill();

@@ -21,7 +21,7 @@ class SnapshotPanel {
       chosen: (position) => this.showCursor(position),
       pointed: (position) => this.showPointed(position),
     });
-    this.chart.redraw();
+    this.drawBlocksSoon();
     this.showLegend();
     this.showCursor(snapshot.peakPosition);
     this.connect();

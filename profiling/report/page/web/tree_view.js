@@ -2,7 +2,7 @@
 // when their parent is opened.
 "use strict";
 
-const kMostChildren = 200;  // shown before "more"
+const kMostChildren = 60;   // shown before "more"
 
 function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
