@@ -29,4 +29,7 @@ std::vector<Figure> predicted_beside_measured(const RecordPointers& records);
 // as bars. A figure for each model size, context length and mode.
 std::vector<Figure> techniques(const RecordPointers& records);
 
+// Every measured step of each run, with the spread of its times.
+std::vector<Figure> step_time_spreads(const RecordPointers& records);
+
 }  // namespace headroom

@@ -37,11 +37,13 @@ std::vector<Figure> predicted_beside_measured(const RecordPointers& records) {
                      ", predicted " + bytes_in_full(predicted));
   }
   const auto count = static_cast<int64_t>(peaks.size());
-  figure.notes.push_back(equal == count
-                             ? "All " + std::to_string(count) + " peaks are equal to the byte."
-                             : std::to_string(equal) + " of " + std::to_string(peaks.size()) +
-                                   " peaks are equal to the byte; the largest difference is " +
-                                   bytes_in_full(widest) + ".");
+  if (equal == count) {
+    figure.notes.emplace_back("Every predicted peak is the measured one, to the byte.");
+  } else {
+    figure.notes.push_back(std::to_string(equal) + " of " + std::to_string(count) +
+                           " peaks are equal to the byte; the largest difference is " +
+                           bytes_in_full(widest) + ".");
+  }
   figure.svg = plot.svg();
   return {std::move(figure)};
 }

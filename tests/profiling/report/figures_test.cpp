@@ -67,6 +67,16 @@ TEST(Figures, TechniquesWithoutTimesAreBars) {
   EXPECT_THAT(figures[0].svg, HasSubstr("median 11.000 ms"));
 }
 
+TEST(Figures, EveryStepIsADot) {
+  std::vector<Record> records = {record_of(128, 1 << 20)};
+  EXPECT_THAT(step_time_spreads(pointers(records)), IsEmpty());
+  records[0].step_ms = {10, 11, 12.5};
+  const auto figures = step_time_spreads(pointers(records));
+  ASSERT_THAT(figures, SizeIs(1));
+  EXPECT_THAT(figures[0].svg, HasSubstr("small_ctx128_training_fp32: 12.500 ms"));
+  EXPECT_THAT(figures[0].svg, HasSubstr(">11.000 ms</text>"));
+}
+
 TEST(Figures, BytesHaveRoundSteps) {
   EXPECT_THAT(byte_steps(5 << 20), ElementsAre(0, 1 << 20, 2 << 20, 3 << 20, 4 << 20, 5 << 20));
   EXPECT_THAT(byte_steps(1), ElementsAre(0, 1));
