@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from at_night import IS_NIGHT  # noqa: E402
 from browser import Browser, find_chromium  # noqa: E402
-from made_snapshot import hostile_snapshot, long_snapshot  # noqa: E402
+from made_snapshot import BASE, MIB, hostile_snapshot, long_snapshot, snapshot_of  # noqa: E402
 
 HEADROOM = ""
 RUN = ["--model-size", "small", "--profile-type", "training", "--device", "virtual:h200"]
@@ -180,6 +180,42 @@ class Page(unittest.TestCase):
                         name = f"report_{width}_{'dark' if dark else 'light'}.webp"
                         browser.screenshot(Path(os.environ["HEADROOM_SCREENSHOTS"]) / name, most=1060)
         self.assertEqual(len(papers), 2)
+
+    def test_every_moment_adds_up(self):
+        browser = self.open()
+        wrong = browser.value("""(async () => {
+          const [facts] = await readFacts();
+          const shown = new Snapshot(facts, 0, await inflatedBytes("snapshot-0-0"));
+          const {history} = shown;
+          const groups = [shown.groups("purpose"), shown.groups("line")];
+          const extremes = new Extremes(history.total);
+          const wrong = [];
+          for (let position = 0; position <= history.events; position += 37) {
+            const sums = groups.map((of) => of.at(position).reduce((sum, bytes) => sum + bytes, 0));
+            sums.push(history.liveBlocks(position).reduce((sum, block) => sum + history.sizeOf(block), 0));
+            if (sums.some((sum) => sum !== history.total[position])) wrong.push([position, sums]);
+            const end = Math.min(history.events + 1, position + 1 + (position * 31) % 5000);
+            const range = history.total.slice(position, end);
+            if (range[extremes.indexOfMax(position, end) - position] !== Math.max(...range)) wrong.push([position, end]);
+            if (range[extremes.indexOfMin(position, end) - position] !== Math.min(...range)) wrong.push([position, end]);
+          }
+          return wrong;
+        })()""")
+        self.assertEqual(wrong, [])
+
+    def test_a_snapshot_without_events_still_opens(self):
+        for name, snapshot in (("still", snapshot_of([], {BASE: (MIB, [])}, 2 * MIB, [])),
+                               ("empty", {"segments": [], "device_traces": []})):
+            with self.subTest(name), open(FOLDER / f"{name}.pickle", "wb") as file:
+                pickle.dump(snapshot, file, protocol=4)
+        report("still.html", "still.pickle")
+        browser = self.open("still.html")
+        self.assertIn("(1,048,576 bytes), before the first event", self.text(browser, "facts"))
+        self.assertEqual(browser.console, [])
+        report("empty.html", "empty.pickle")
+        browser = self.open("empty.html")
+        self.assertIn("empty.pickle", self.text(browser, "status"))
+        self.assertEqual(browser.console, [])
 
     def test_several_snapshots_are_chosen_from_a_list(self):
         with open(FOLDER / "other.pickle", "wb") as file:

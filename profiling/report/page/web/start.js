@@ -180,6 +180,8 @@ async function readFacts() {
 async function startSnapshots() {
   const facts = await readFacts();
   const choices = facts.flatMap((of, file) => of.devices.map((info, device) => ({file, device, info, name: of.name})));
+  const empty = facts.filter((of) => of.devices.length === 0).map((of) => of.name);
+  if (empty.length > 0) byId("status").textContent = "Without blocks and events: " + empty.join(", ") + ".";
   if (choices.length === 0) return;
   byId("snapshot-choice").replaceChildren(...choices.map(({name, info}, i) =>
     element("option", {value: String(i)}, name + ", device " + info.device)));
