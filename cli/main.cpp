@@ -20,7 +20,7 @@ namespace {
 
 int run_completion_command(int argc, char** argv);
 
-constexpr std::array<NamedCommand, 16> kCommands = {{
+constexpr std::array<NamedCommand, 17> kCommands = {{
     {"profile", "measure one configuration: peaks, breakdown, theory, snapshot",
      run_profile_command},
     {"sweep", "measure a grid of configurations, one process per cell, resumable",
