@@ -102,7 +102,7 @@ if python -c 'import torch' 2>talk.txt; then
     headroom dryrun --card rtx4090 --snapshot "batch$batch.pickle" -- \
       python tests/virtual_gpu/programs/train_batches.py --batch-size "$batch" >whole.txt 2>talk.txt
   done
-  show compare_snapshots.txt 0 'headroom compare batch2.pickle batch3.pickle'
+  show dryrun_compare.txt 0 'headroom compare batch2.pickle batch3.pickle'
   show dryrun_breakdown.txt 0 'headroom dryrun --card rtx4090 --breakdown -- python tests/virtual_gpu/programs/broken_down.py accumulated' parts 'Memory of|By module|By step'
 else
   printf 'readme_outputs.sh: no Python with torch: dryrun*.txt are left as they were\n' >&2

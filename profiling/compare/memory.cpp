@@ -107,6 +107,12 @@ size_t rank_of(const std::string& part) {
   return static_cast<size_t>(known - std::begin(kParts)) + (part == kTheoryPart ? 1 : 0);
 }
 
+// Allocated bytes are the program's; what was reserved follows from them.
+int rank_of_quantity(const std::string& name) {
+  if (name.ends_with("reserved")) return 2;
+  return name.ends_with("requested") ? 1 : 0;
+}
+
 std::vector<DifferingFigure> differing(const Numbers& a, const Numbers& b) {
   std::set<std::pair<std::string, std::string>> places;
   for (const Numbers* values : {&a, &b}) {
@@ -126,8 +132,11 @@ std::vector<DifferingFigure> differing(const Numbers& a, const Numbers& b) {
   };
   std::stable_sort(figures.begin(), figures.end(),
                    [&](const DifferingFigure& one, const DifferingFigure& other) {
-                     return std::tuple(rank_of(one.part), one.part, -change(one)) <
-                            std::tuple(rank_of(other.part), other.part, -change(other));
+                     const auto key = [&](const DifferingFigure& figure) {
+                       return std::tuple(rank_of(figure.part), figure.part,
+                                         rank_of_quantity(figure.name), -change(figure));
+                     };
+                     return key(one) < key(other);
                    });
   return figures;
 }

@@ -22,6 +22,8 @@ struct Result {
 // headroom_bench writes Google Benchmark's JSON. The repetitions of one benchmark ran in one
 // process, so together they are one result; aggregates are left out. The times are per step.
 
+// Limits: all results are kept, about 11 kB for each: a file of a million Records needs 11 GB.
+
 // Records one to a line, or Google Benchmark's JSON. Lines that are neither are passed over: a
 // program may print more. Empty if nothing is a result.
 std::vector<Result> results_of_output(std::string_view text);
