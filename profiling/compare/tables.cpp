@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "profiling/compare/comparison.h"
@@ -50,6 +51,36 @@ void add_time_cells(const std::optional<TimeDifference>& times, std::vector<std:
   row.push_back(to_string(times->judged.verdict));
 }
 
+// For programs: plain numbers.
+constexpr const char* kExactTimes[] = {"ratio", "ratio_low", "ratio_high", "floor_ratio", "chance"};
+
+void add_exact_cells(const CellComparison& cell, bool with_times, std::vector<std::string>& row) {
+  for (const std::optional<int64_t>& peak : {cell.memory.peak_a, cell.memory.peak_b}) {
+    row.push_back(peak ? std::to_string(*peak) : kNotAvailable);
+  }
+  if (!with_times) return;
+  if (!cell.times || cell.times->judged.ratio.count < 2) {
+    row.insert(row.end(), std::size(kExactTimes), kNotAvailable);
+    return;
+  }
+  const Judgement& judged = cell.times->judged;
+  for (const double logarithm :
+       {judged.ratio.mean, judged.ratio.low, judged.ratio.high, judged.floor}) {
+    row.push_back(shortest_text(std::exp(logarithm)));
+  }
+  row.push_back(shortest_text(judged.ratio.chance));
+}
+
+void add_exact_columns(bool with_times, Table& table) {
+  const auto add = [&](const char* name) {
+    table.columns.push_back({.name = name, .number = true, .exact = true});
+  };
+  add("a_peak_bytes");
+  add("b_peak_bytes");
+  if (!with_times) return;
+  for (const char* name : kExactTimes) add(name);
+}
+
 bool has_times(const Comparison& comparison) {
   return std::any_of(comparison.cells.begin(), comparison.cells.end(),
                      [](const CellComparison& cell) { return cell.times.has_value(); });
@@ -88,12 +119,14 @@ Table cells_table(const Comparison& comparison, const DecidingCommand& decides) 
       table.columns.push_back({name});
     }
   }
+  add_exact_columns(with_times, table);
   for (const CellComparison& cell : comparison.cells) {
     const MemoryDifference& memory = cell.memory;
     std::vector<std::string> row = {cell.pair.name, size_or_status(memory.peak_a, memory.status_a),
                                     size_or_status(memory.peak_b, memory.status_b),
                                     memory_in_words(memory)};
     if (with_times) add_time_cells(cell.times, row);
+    add_exact_cells(cell, with_times, row);
     table.rows.push_back(std::move(row));
     add_cell_notes(cell, decides, table);
   }

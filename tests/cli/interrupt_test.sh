@@ -29,6 +29,7 @@ ends table summary silent
 ends snapshot top silent
 ends snapshot validate silent
 ends rlhf --records silent
+ends compare silent silent
 HEADROOM_CARDS=silent ends cards
 HEADROOM_CARDS=silent ends budget
 # A pipe that nobody reads.
@@ -37,6 +38,7 @@ ends profile "${small[@]}" --snapshot silent
 ends dryrun --card h200 --json silent -- true
 # A cell that hangs, with and without a table to print.
 ends profile "${small[@]}" --batch-size 14
+ends compare --run 'sleep 1000' --run true
 ends sweep "${small[@]}" --batch-size 4,14
 wait
 : >err

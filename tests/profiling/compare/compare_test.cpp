@@ -111,6 +111,17 @@ std::vector<Result> processes(int count, double ms) {
   return results;
 }
 
+TEST(Compare, ProgramsReadPlainNumbers) {
+  const std::vector<Result> a = processes(5, 100);
+  const std::vector<Result> b = processes(5, 120);
+  const auto tables = comparison_tables(compare_results(a, b, {}), no_command, 0);
+  const auto json = nlohmann::json::parse(to_string(tables, TableFormat::kJson));
+  const auto& row = json["rows"][0];
+  EXPECT_EQ(row["a_peak_bytes"], 10);
+  EXPECT_NEAR(row["ratio"].get<double>(), 1.2, 1e-9);
+  EXPECT_GT(row["ratio_low"].get<double>(), 1.19);
+}
+
 TEST(Compare, FilesDecideOnlyWithFiveProcessesOfEachSide) {
   const auto verdict = [](int count_a, int count_b) {
     const std::vector<Result> a = processes(count_a, 100);
