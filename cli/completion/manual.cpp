@@ -1,4 +1,4 @@
-#include <sstream>
+#include <cctype>
 
 #include "cli/commands/examples.h"
 #include "cli/completion/scripts.h"

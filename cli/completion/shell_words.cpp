@@ -1,6 +1,7 @@
 #include "cli/completion/shell_words.h"
 
 #include <algorithm>
+#include <cctype>
 #include <sstream>
 
 #include "cards/cards.h"

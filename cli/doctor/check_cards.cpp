@@ -13,6 +13,8 @@ namespace {
 using State = Finding::State;
 
 constexpr const char* kCardsArea = "cards";
+// From NVIDIA's package repository: the driver of Debian 12 is too old for CUDA 13.
+constexpr const char* kDriverInstallation = "sudo apt-get install cuda-drivers";
 
 // True if the machine has a card of NVIDIA's, with or without a driver.
 bool has_nvidia_hardware() {
@@ -42,7 +44,7 @@ Finding driver_finding(const NvmlCards& cards) {
     finding.found = cards.problem + (has_card ? "" : "; this machine has no NVIDIA card");
     finding.effect =
         "--device cuda and times of a card; --device virtual:h200 has its memory without one";
-    if (has_card) finding.repair = "sudo apt-get install nvidia-driver";
+    if (has_card) finding.repair = kDriverInstallation;
     return finding;
   }
   finding.figures = {{"driver_version", cards.driver_version},
@@ -53,9 +55,8 @@ Finding driver_finding(const NvmlCards& cards) {
   if (cards.cuda_version / 1000 < HEADROOM_CUDA_MAJOR) {
     finding.state = State::kBroken;
     finding.effect = "--device cuda does not work: libtorch here uses CUDA " +
-                     std::to_string(HEADROOM_CUDA_MAJOR) +
-                     ", which needs a newer driver (in NVIDIA's package repository)";
-    finding.repair = "sudo apt-get install cuda-drivers";
+                     std::to_string(HEADROOM_CUDA_MAJOR) + ", which needs a newer driver";
+    finding.repair = kDriverInstallation;
   }
   return finding;
 }

@@ -13,6 +13,7 @@
 #include "files/directory.h"
 #include "plan/recipes/stack.h"
 #include "text/words.h"
+#include "train/kernels/region_settings.h"
 
 namespace headroom {
 namespace {
@@ -20,7 +21,14 @@ namespace {
 using State = Finding::State;
 
 constexpr const char* kProgramsArea = "programs";
-constexpr const char* kSetUp = "./scripts/setup.sh && cmake --build --preset release";
+
+// Of an installed program: any environment with its torch will do (docs/install.md).
+std::string torch_installation() {
+  if (!is_installed()) return "./scripts/setup.sh && cmake --build --preset release";
+  const auto version = library_settings(RunSpec{}).at("torch").get<std::string>();
+  return "python3 -m venv ~/torch && ~/torch/bin/pip install torch==" + version +
+         " && export HEADROOM_TORCH_DIR=$(echo ~/torch/lib/python3*/site-packages/torch)";
+}
 
 Finding cell_finding() {
   Finding finding{.area = kProgramsArea, .name = "libtorch", .needed_by_all = true};
@@ -33,7 +41,7 @@ Finding cell_finding() {
     finding.state = State::kMissing;
     finding.found = error.what();
     finding.effect = "every command that runs a step: profile, sweep, fit, ppo";
-    finding.repair = kSetUp;
+    finding.repair = torch_installation();
   }
   return finding;
 }
@@ -68,7 +76,7 @@ Finding virtual_gpu_finding() {
     finding.state = State::kMissing;
     finding.found = error.what();
     finding.effect = "--device virtual:..., dryrun, finetune, serve, fit";
-    finding.repair = kSetUp;
+    if (!is_installed()) finding.repair = torch_installation();  // else: installed incompletely
   }
   return finding;
 }
@@ -133,7 +141,7 @@ Findings check_programs() {
     findings.push_back(virtual_gpu_finding());
   }
   findings.push_back(
-      needed_for("Python of libtorch", "--kernels compiled", "./scripts/setup.sh", [] {
+      needed_for("Python of libtorch", "--kernels compiled", torch_installation(), [] {
         return versions_in(torch_python(), {"torch", "triton"});
       }));
   findings.push_back(

@@ -50,10 +50,12 @@ std::string stack_python(const std::string& stack) {
                            " to a Python that has them beside torch 2.11");
 }
 
+// The build tree has recipes only; the source tree has the script.
+bool is_installed() { return access(recipe_path("install.sh").c_str(), X_OK) == 0; }
+
 std::string stack_installation(const std::string& stack) {
-  const std::string installed = recipe_path("install.sh");
-  const bool is_installed = access(installed.c_str(), X_OK) == 0;
-  return (is_installed ? shell_word(installed) : "./recipes/install.sh") + " " + stack;
+  return (is_installed() ? shell_word(recipe_path("install.sh")) : "./recipes/install.sh") + " " +
+         stack;
 }
 
 std::string shell_command(const std::vector<std::string>& words) {

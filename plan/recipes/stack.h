@@ -9,6 +9,9 @@ namespace headroom {
 // The path of a program of recipes/, beside the running program.
 std::string recipe_path(const std::string& file);
 
+// False in a build tree.
+bool is_installed();
+
 // The command that installs the packages of "finetune" or "serve": of the source tree, or of an
 // installed program.
 std::string stack_installation(const std::string& stack);

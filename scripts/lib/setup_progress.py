@@ -5,6 +5,7 @@ WHAT is the text in front; MIB is what the folders hold together in the end, wit
 The exit code is the command's. The form of the line is that of build_progress.py.
 """
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -23,10 +24,8 @@ def bytes_in(folder):
     total = 0
     for parent, _, names in os.walk(folder):
         for name in names:
-            try:
+            with contextlib.suppress(OSError):
                 total += os.lstat(os.path.join(parent, name)).st_size
-            except OSError:
-                pass
     return total
 
 

@@ -50,6 +50,10 @@ cell="$work/a place/lib/headroom/bin/headroom-cell"
 LC_ALL=C sed -i "s|$torch/lib|${torch//[a-z]/x}/lib|" "$cell"
 runs 5 "${ask[@]}"
 grep -q 'libtorch has moved since headroom was built: .* set HEADROOM_TORCH_DIR to its folder' ../err || fail "$(<../err)"
+runs 5 doctor
+grep -q '^  python3 -m venv ~/torch && ~/torch/bin/pip install torch==2.*&& export HEADROOM_TORCH_DIR=' ../out ||
+  fail 'the installed doctor has no command that gets libtorch'
+grep -q "/lib/headroom/lib/recipes/install.sh' finetune" ../out || fail 'no command installs the packages of finetune'
 bare+=(HEADROOM_TORCH_DIR="$torch")
 runs 0 "${ask[@]}"
 bare+=(HEADROOM_TORCH_DIR=/nonexistent)
