@@ -112,6 +112,13 @@ class Browser:
                 raise TimeoutError(f"{condition} stays false; console: {self.console}")
             time.sleep(0.02)
 
+    def mouse(self, *steps):
+        """Each step is (kind, x, y): "press", "move" or "release", in pixels of the page's window."""
+        kinds = {"press": "mousePressed", "move": "mouseMoved", "release": "mouseReleased"}
+        for kind, x, y in steps:
+            self.call("Input.dispatchMouseEvent", type=kinds[kind], x=x, y=y, button="left",
+                      buttons=0 if kind == "release" else 1, clickCount=1)
+
     def screenshot(self, path, most=8000):
         """Of the page, down to `most` pixels, as WebP."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]

@@ -110,6 +110,33 @@ class Page(unittest.TestCase):
         browser.value(KEY % "0")
         self.assertEqual(self.drawn_peak(browser), RECORD["recorded_peak"]["requested_bytes"])
 
+    def test_the_pointer_zooms_and_moves_the_cursor(self):
+        browser = self.open()
+        peak = self.drawn_peak(browser)
+        box = browser.value("(({x, y, width}) => ({x, y, width}))(document.getElementById('chart').getBoundingClientRect())")
+        left, right, middle = box["x"] + 0.6 * box["width"], box["x"] + 0.9 * box["width"], box["y"] + 150
+        browser.mouse(("press", left, middle), ("move", left + 40, middle), ("move", right, middle),
+                      ("release", right, middle))
+        browser.wait(f"document.getElementById('chart').dataset.drawnPeak !== '{peak}'")
+        self.assertLess(self.drawn_peak(browser), peak)
+        before = self.text(browser, "cursor")
+        browser.mouse(("press", left, middle), ("release", left, middle))
+        browser.wait(f"document.getElementById('cursor').textContent !== {json.dumps(before)}")
+        self.assertIn("in optimizer", self.text(browser, "cursor"))
+        browser.value("document.getElementById('zoom-all').click()")
+        self.assertEqual(self.drawn_peak(browser), peak)
+
+    def test_a_block_says_its_origin(self):
+        browser = self.open()
+        browser.wait("document.getElementById('blocks').style.width !== ''")
+        browser.value("document.getElementById('blocks').scrollIntoView({block: 'center'})")
+        box = browser.value("(({x, y, width, height}) => ({x, y, width, height}))("
+                            "document.getElementById('blocks').getBoundingClientRect())")
+        # The highest addresses are those of the parameters, which were reserved first.
+        browser.mouse(("move", box["x"] + box["width"] / 2, box["y"] + box["height"] - 5))
+        browser.wait("document.getElementById('block').textContent.includes('live from')")
+        self.assertRegex(self.text(browser, "block"), r"parameters.*live from before the recording to the end")
+
     def tree_sizes(self, browser):
         return browser.value("[...document.querySelectorAll('#tree > ul > li .item')].filter("
                              "(item) => item.closest('ul').parentElement.id === 'tree').map("

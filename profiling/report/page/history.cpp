@@ -12,7 +12,7 @@
 namespace headroom {
 namespace {
 
-// Read by web/history.js in this order.
+// Read by web/data/history.js in this order.
 struct HistoryColumns {
   PackedColumn origin_size, origin_stack, origin_label, origin_purpose;
   PackedColumn addresses;  // each distinct one, ascending, as the distance from the one before

@@ -1,4 +1,4 @@
-// Reads a packed history as web/history.js does.
+// Reads a packed history as web/data/history.js does.
 #pragma once
 
 #include <cstdint>

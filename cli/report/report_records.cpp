@@ -1,4 +1,4 @@
-#include "cli/report_records.h"
+#include "cli/report/report_records.h"
 
 #include <algorithm>
 #include <iterator>

@@ -24,6 +24,7 @@ class MemoryChart {
       legend: "never",
       stepPlot: true,
       includeZero: true,
+      interactionModel: Dygraph.defaultInteractionModel,  // with a range selector a drag would pan
       showRangeSelector: true,
       rangeSelectorHeight: 36,
       rangeSelectorPlotStrokeColor: groupColour(0),
@@ -124,7 +125,7 @@ class MemoryChart {
     const width = Math.min(this.timeline.end, Math.max(this.timeline.byTime ? 1 : 4, x1 - x0));
     const begin = Math.min(Math.max(0, x0), this.timeline.end - width);
     this.window = [begin, begin + width];
-    this.update();
+    this.update({valueRange: null});  // and all of the height, after a vertical zoom
   }
 
   // factor < 1 zooms in; x stays at its place.
