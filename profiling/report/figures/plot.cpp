@@ -83,6 +83,7 @@ void Plot::add_dot(double x, double y, const char* colour, const std::string& ti
 
 void Plot::add_path(const std::vector<SvgPoint>& points, const char* colour, bool dashed) {
   std::vector<SvgPoint> places;
+  places.reserve(points.size());
   for (const SvgPoint& point : points) places.push_back({to_x(point.x), to_y(point.y)});
   marks_ += svg_path(places, colour, dashed);
 }

@@ -102,6 +102,7 @@ std::vector<Figure> techniques(const RecordPointers& records) {
   const std::vector<std::string> own = {"model_size", "context_length", "batch_size",
                                         "profile_type", "device"};
   std::vector<const Field*> fixed;
+  fixed.reserve(own.size());
   for (const std::string& name : own) fixed.push_back(find_field(name));
   std::vector<std::string> order;
   std::map<std::string, RecordPointers> groups;

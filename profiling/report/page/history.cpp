@@ -96,8 +96,8 @@ class HistoryPacker {
     const auto [known, is_new] = origins_.try_emplace(key, origins_.size());
     if (is_new) {
       columns_.origin_size.add_signed(size);
-      columns_.origin_stack.add(static_cast<uint64_t>(stack + 1));
-      columns_.origin_label.add(static_cast<uint64_t>(label + 1));
+      columns_.origin_stack.add(static_cast<uint64_t>(int64_t{stack} + 1));
+      columns_.origin_label.add(static_cast<uint64_t>(int64_t{label} + 1));
       columns_.origin_purpose.add(purpose_number(purpose_of(snapshot_, label, stack)));
     }
     return known->second;
