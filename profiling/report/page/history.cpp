@@ -104,7 +104,7 @@ class HistoryPacker {
   }
 
   void add_blocks_before() {
-    std::map<uint64_t, LiveBlock*> in_order;
+    std::map<uint64_t, TracedBlock*> in_order;
     for (auto& [address, block] : live_) in_order.emplace(address, &block);
     for (const auto& [address, block] : in_order) {
       columns_.before_origin.add(origin_number(block->size, block->stack, block->label, true));
@@ -188,7 +188,7 @@ class HistoryPacker {
   const std::vector<TraceEvent>& trace_;
   DeviceHistory out_;
   HistoryColumns columns_;
-  LiveBlocks live_;
+  TracedBlocks live_;
   std::unordered_map<uint64_t, uint32_t> address_number_;
   std::map<OriginKey, uint64_t> origins_;
   int32_t next_ = 0;  // number of the next block

@@ -66,7 +66,7 @@ class Replayed {
   int64_t bytes() const { return bytes_; }
   int64_t event() const { return event_; }
   int64_t allocs() const { return std::ssize(allocs_); }
-  const LiveBlocks& live() const { return live_; }
+  const TracedBlocks& live() const { return live_; }
   const Snapshot& snapshot() const { return snapshot_; }
   int64_t time_us() const { return event_ < 0 ? -1 : trace_[static_cast<size_t>(event_)].time_us; }
 
@@ -77,7 +77,7 @@ class Replayed {
 
   const Snapshot& snapshot_;
   const std::vector<TraceEvent>& trace_;
-  LiveBlocks live_;
+  TracedBlocks live_;
   int64_t bytes_;
   int64_t event_ = -1;  // the last one applied
   int64_t alloc_ = -1;

@@ -6,7 +6,7 @@ namespace headroom {
 namespace {
 
 DevicePeak peak_of_device(const Snapshot& snapshot, size_t device) {
-  LiveBlocks live = live_before(snapshot, device);
+  TracedBlocks live = live_before(snapshot, device);
   int64_t bytes = bytes_of(live);
   DevicePeak peak{.device = static_cast<int64_t>(device), .bytes = bytes};
   const std::vector<TraceEvent>& trace = snapshot.device_traces[device];
@@ -24,8 +24,8 @@ std::string kind_of(const std::string& words) { return words.substr(0, words.fin
 
 }  // namespace
 
-LiveBlocks live_before(const Snapshot& snapshot, size_t device) {
-  LiveBlocks live;
+TracedBlocks live_before(const Snapshot& snapshot, size_t device) {
+  TracedBlocks live;
   for (const Segment& segment : snapshot.segments) {
     if (segment.device != static_cast<int64_t>(device)) continue;
     for (const Block& block : segment.blocks) {
@@ -46,15 +46,15 @@ LiveBlocks live_before(const Snapshot& snapshot, size_t device) {
   return live;
 }
 
-int64_t bytes_of(const LiveBlocks& live) {
+int64_t bytes_of(const TracedBlocks& live) {
   int64_t bytes = 0;
   for (const auto& [address, block] : live) bytes += block.size;
   return bytes;
 }
 
-int64_t apply(const TraceEvent& event, LiveBlocks& live) {
+int64_t apply(const TraceEvent& event, TracedBlocks& live) {
   if (event.action == TraceAction::kAlloc) {
-    LiveBlock& block = live[event.address];
+    TracedBlock& block = live[event.address];
     const int64_t change = event.size - block.size;
     block = {
         .size = event.size, .time_us = event.time_us, .stack = event.stack, .label = event.label};

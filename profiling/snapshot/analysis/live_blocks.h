@@ -14,7 +14,7 @@
 
 namespace headroom {
 
-struct LiveBlock {
+struct TracedBlock {
   int64_t size = 0;
   int64_t time_us = 0;
   int32_t stack = -1;
@@ -22,15 +22,15 @@ struct LiveBlock {
   int32_t number = -1;  // free for the caller
   bool before_recording = false;
 };
-using LiveBlocks = std::unordered_map<uint64_t, LiveBlock>;  // by address
+using TracedBlocks = std::unordered_map<uint64_t, TracedBlock>;  // by address
 
 // Blocks live before the first event: the final state with every event undone.
-LiveBlocks live_before(const Snapshot& snapshot, size_t device);
+TracedBlocks live_before(const Snapshot& snapshot, size_t device);
 
-int64_t bytes_of(const LiveBlocks& live);
+int64_t bytes_of(const TracedBlocks& live);
 
 // Applies one event and returns the change of the live bytes.
-int64_t apply(const TraceEvent& event, LiveBlocks& live);
+int64_t apply(const TraceEvent& event, TracedBlocks& live);
 
 struct DevicePeak {
   int64_t device = 0;

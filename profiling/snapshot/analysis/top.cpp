@@ -17,7 +17,7 @@ namespace {
 using GroupKey = std::tuple<int64_t, bool, std::string, std::string, std::vector<std::string>>;
 
 // The device with the highest peak; `live`: its blocks at the peak.
-PeakReport find_peak_of_all(const Snapshot& snapshot, LiveBlocks& live) {
+PeakReport find_peak_of_all(const Snapshot& snapshot, TracedBlocks& live) {
   const DevicePeak peak = fullest_device(snapshot);
   PeakReport report = {.device = peak.device, .peak_bytes = peak.bytes, .event = peak.event};
   if (report.peak_bytes == 0) return report;
@@ -32,7 +32,7 @@ PeakReport find_peak_of_all(const Snapshot& snapshot, LiveBlocks& live) {
 }
 
 // Number of live blocks by their size and origin, the largest size first.
-std::map<GroupKey, int64_t> groups_of(const Snapshot& snapshot, const LiveBlocks& live,
+std::map<GroupKey, int64_t> groups_of(const Snapshot& snapshot, const TracedBlocks& live,
                                       const PhaseTimes& phases) {
   std::unordered_map<int32_t, std::vector<std::string>> readable;
   std::map<GroupKey, int64_t> groups;
@@ -63,7 +63,7 @@ LiveAllocation row_of(const GroupKey& key, int64_t count, int64_t peak_bytes) {
 }  // namespace
 
 PeakReport largest_allocations(const Snapshot& snapshot, size_t limit, TopOrder order) {
-  LiveBlocks live;
+  TracedBlocks live;
   PeakReport report = find_peak_of_all(snapshot, live);
   if (report.peak_bytes == 0) return report;
   const PhaseTimes phases(snapshot.annotations, report.device);
@@ -86,7 +86,7 @@ PeakReport largest_allocations(const Snapshot& snapshot, size_t limit, TopOrder 
 }
 
 LineAtPeak fullest_line(const Snapshot& snapshot) {
-  LiveBlocks live;
+  TracedBlocks live;
   find_peak_of_all(snapshot, live);
   std::unordered_map<int32_t, int64_t> by_stack;
   for (const auto& [address, block] : live) {

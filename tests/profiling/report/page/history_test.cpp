@@ -29,7 +29,7 @@ int64_t reserved_at_the_end(const Snapshot& snapshot, int64_t device) {
 TEST(PageHistory, UnpacksToTheLiveBytesAfterEachEvent) {
   const Snapshot snapshot = make_sample(20000).snapshot;
   const UnpackedHistory history = unpacked(history_of(snapshot, 0).packed);
-  LiveBlocks live = live_before(snapshot, 0);
+  TracedBlocks live = live_before(snapshot, 0);
   int64_t bytes = bytes_of(live);
   const auto& trace = snapshot.device_traces[0];
   ASSERT_EQ(history.live.size(), trace.size() + 1);
