@@ -38,6 +38,16 @@ bool is_snapshot(const std::string& path) {
   }
 }
 
+[[noreturn]] void refuse_unlike(const std::string& snapshot, const std::string& other) {
+  try {
+    const MappedFile readable(other);
+  } catch (const ReadError& error) {
+    throw UsageError(error.what());
+  }
+  throw UsageError(snapshot + " is a snapshot, and " + other +
+                   " is none; allowed: two of a kind (example: " + kCompareExample + ")");
+}
+
 int compare_two_snapshots(const CompareRequest& request) {
   std::vector<Table> tables;
   std::string failure;
@@ -144,9 +154,7 @@ int compare(const Arguments& arguments, const std::vector<std::string>& runs) {
   const bool snapshot_b = is_snapshot(request.files[1]);
   if (snapshot_a && snapshot_b) return compare_two_snapshots(request);
   if (snapshot_a != snapshot_b) {
-    throw UsageError(request.files[snapshot_a ? 0 : 1] + " is a snapshot, and " +
-                     request.files[snapshot_a ? 1 : 0] +
-                     " is none; allowed: two of a kind (example: " + kCompareExample + ")");
+    refuse_unlike(request.files[snapshot_a ? 0 : 1], request.files[snapshot_a ? 1 : 0]);
   }
   const std::vector<Result> a = results_from(request.files[0]);
   return compare_all(request, a, results_from(request.files[1]));

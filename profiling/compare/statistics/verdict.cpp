@@ -81,6 +81,7 @@ Judgement judge(const LogRatio& b_over_a, const LogRatio& a_over_a) {
 void judge_together(std::vector<Judgement*> judgements) {
   std::erase_if(judgements, [](const Judgement* judged) { return judged->ratio.count < 2; });
   std::vector<double> chances;
+  chances.reserve(judgements.size());
   for (const Judgement* judged : judgements) chances.push_back(judged->ratio.chance);
   const std::vector<bool> found = discoveries(chances, 1 - kConfidence);
   for (size_t i = 0; i < judgements.size(); ++i) {

@@ -1,6 +1,7 @@
 // The moments of one program in another's trace. No torch here.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
