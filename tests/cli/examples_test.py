@@ -213,9 +213,11 @@ class Examples(unittest.TestCase):
         ).stdout
 
     def provide(self, folder, line):
-        """The files that an example reads and nothing before it has written."""
+        """The files that an example reads and nothing before it has written; a run that was cut off
+        leaves an empty one."""
         for word in shlex.split(line, comments=True):
-            if re.fullmatch(r"[\w./-]+\.(jsonl|pickle)", word) and not (folder / word).exists():
+            path = folder / word
+            if re.fullmatch(r"[\w./-]+\.(jsonl|pickle)", word) and not (path.exists() and path.stat().st_size):
                 reads = re.search(r"headroom (table|snapshot) .*" + re.escape(word), line)
                 if reads or f"--records {word}" not in line:
                     (folder / word).write_bytes(self.records)
