@@ -27,7 +27,10 @@ CommandLine table_command_line() {
           {{"format", "WORD", "text, csv, md, json (default text)", "Output"},
            {"output", "FILE", "file to write instead of stdout, completely or not at all", "Output",
             FileUse::kWritten},
-           {"schema", "", "print the JSON Schema of a Record, and no table", "Output"}},
+           {.name = "schema",
+            .help = "print the JSON Schema of a Record, and no table",
+            .group = "Output",
+            .example = "headroom table --schema"}},
           true,
           1};
 }
