@@ -20,7 +20,7 @@ constexpr const char* kGiven = "as given";
 int64_t gib(double value) { return std::llround(std::min(value * kGiB, 4.6e18)); }
 
 BudgetLine given(const char* name, int64_t bytes) {
-  return {.name = name, .bytes = bytes, .figure = Figure::kGiven, .why = kGiven};
+  return {.name = name, .bytes = bytes, .origin = FigureOrigin::kGiven, .why = kGiven};
 }
 
 // Note [Peak activation of an engine]
@@ -86,7 +86,7 @@ BudgetLine activation_line(const EngineSpec& spec) {
   return {
       .name = kName,
       .bytes = std::max(block, sampling) + cublas_workspace_bytes(spec.card.compute_capability),
-      .figure = Figure::kAssumed,
+      .origin = FigureOrigin::kAssumed,
       .why = sampling >= block
                  ? "sampling: logits of max-num-seqs sequences; follows vLLM 0.19's code and logs"
                  : "feed-forward of max-num-batched-tokens tokens; follows vLLM 0.19's logs"};
@@ -97,7 +97,7 @@ BudgetLine non_torch_line(const EngineSpec& spec) {
   if (spec.non_torch) return given(kName, *spec.non_torch);
   return {.name = kName,
           .bytes = gib(spec.tp > 1 ? 2.1 : 0.25),
-          .figure = Figure::kAssumed,
+          .origin = FigureOrigin::kAssumed,
           .why = spec.tp > 1 ? "kernels, all-reduce buffers: 2.06 to 2.21 GiB in llm-d-planner's "
                                "logs of vLLM 0.19 on H100"
                              : "kernels: 0.24 to 0.27 GiB in llm-d-planner's logs of vLLM 0.19 on "
@@ -125,7 +125,7 @@ BudgetLine graph_line(const EngineSpec& spec) {
   return {
       .name = kName,
       .bytes = gib(launches + (spec.tp > 1 ? 0.1 : 0.3)),
-      .figure = Figure::kAssumed,
+      .origin = FigureOrigin::kAssumed,
       .why = std::to_string(graphs) +
              " graphs x layers x 0.2 MiB and a pool; follows llm-d-planner's logs of vLLM 0.19"};
 }
@@ -133,7 +133,7 @@ BudgetLine graph_line(const EngineSpec& spec) {
 BudgetLine nccl_line(const EngineSpec& spec) {
   return {.name = "NCCL",
           .bytes = nccl_bytes(spec.tp),
-          .figure = Figure::kAssumed,
+          .origin = FigureOrigin::kAssumed,
           .why =
               "taken before the engine starts: with the context 1.53 GiB at tp 2, 0.51 GiB at tp 1 "
               "(same logs)"};

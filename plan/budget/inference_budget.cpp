@@ -62,10 +62,10 @@ int64_t sum(const std::vector<BudgetLine>& lines) {
 
 }  // namespace
 
-std::string to_string(Figure figure) {
-  if (figure == Figure::kComputed) return "computed";
-  if (figure == Figure::kMeasured) return "measured";
-  return figure == Figure::kAssumed ? "assumed" : "given";
+std::string to_string(FigureOrigin origin) {
+  if (origin == FigureOrigin::kComputed) return "computed";
+  if (origin == FigureOrigin::kMeasured) return "measured";
+  return origin == FigureOrigin::kAssumed ? "assumed" : "given";
 }
 
 void validate(const EngineSpec& spec) {
@@ -87,10 +87,11 @@ void validate(const EngineSpec& spec) {
 InferenceBudget inference_budget(const EngineSpec& spec) {
   InferenceBudget budget;
   const int64_t total = spec.card.total_bytes;
-  budget.outside = {{.name = "CUDA context",
-                     .bytes = spec.card.context_bytes,
-                     .figure = spec.card.context_measured ? Figure::kMeasured : Figure::kAssumed,
-                     .why = "of the card table; taken before the engine starts"}};
+  budget.outside = {
+      {.name = "CUDA context",
+       .bytes = spec.card.context_bytes,
+       .origin = spec.card.context_measured ? FigureOrigin::kMeasured : FigureOrigin::kAssumed,
+       .why = "of the card table; taken before the engine starts"}};
   if (spec.tp > 1) budget.outside.push_back(nccl_line(spec));
   budget.free_at_start = total - sum(budget.outside);
   budget.inside = {weight_line(spec)};

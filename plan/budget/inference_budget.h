@@ -40,13 +40,13 @@ struct EngineSpec {
 // node, a sequence beyond the model's context, sizes beyond 2^59 bytes.
 void validate(const EngineSpec& spec);
 
-enum class Figure { kComputed, kMeasured, kAssumed, kGiven };
-std::string to_string(Figure figure);  // "computed"
+enum class FigureOrigin { kComputed, kMeasured, kAssumed, kGiven };
+std::string to_string(FigureOrigin origin);  // "computed"
 
 struct BudgetLine {
   const char* name = "";
   int64_t bytes = 0;
-  Figure figure = Figure::kComputed;
+  FigureOrigin origin = FigureOrigin::kComputed;
   std::string why;  // formula or source, one line
 };
 

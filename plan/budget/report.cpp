@@ -11,7 +11,7 @@ namespace {
 // The verdict's figures that were not measured on this card, each with its source.
 void add_assumptions(const InferenceBudget& budget, std::vector<std::string>& lines) {
   const auto add = [&](const BudgetLine& line) {
-    if (line.figure != Figure::kAssumed || line.bytes == 0) return;
+    if (line.origin != FigureOrigin::kAssumed || line.bytes == 0) return;
     lines.push_back(std::string("that assumes ") + format_bytes(line.bytes) + " for " + line.name +
                     ": " + line.why);
   };
@@ -71,16 +71,16 @@ class LineTable {
     add_bytes_columns(table_, "memory");
     for (const char* name : {"counted", "figure", "why"}) table_.columns.push_back({name});
   }
-  void add(const std::string& name, int64_t bytes, const std::string& counted, Figure figure,
+  void add(const std::string& name, int64_t bytes, const std::string& counted, FigureOrigin origin,
            const std::string& why) {
     std::vector<std::string> cells = {name};
     add_bytes_cells(cells, bytes);
-    cells.insert(cells.end(), {counted, to_string(figure), why});
+    cells.insert(cells.end(), {counted, to_string(origin), why});
     table_.rows.push_back(std::move(cells));
   }
   void add(const std::vector<BudgetLine>& lines, const std::string& counted) {
     for (const BudgetLine& line : lines) {
-      add(line.name, line.bytes, counted, line.figure, line.why);
+      add(line.name, line.bytes, counted, line.origin, line.why);
     }
   }
   Table table_;
@@ -106,24 +106,24 @@ std::vector<std::string> notes_of(const EngineSpec& spec) {
 
 Table line_table(const EngineSpec& spec, const InferenceBudget& budget) {
   LineTable table("Where the card's memory goes, per GPU");
-  table.add("Card", spec.card.total_bytes, "-", Figure::kGiven, spec.card.name);
+  table.add("Card", spec.card.total_bytes, "-", FigureOrigin::kGiven, spec.card.name);
   table.add(budget.outside, "outside");
   if (spec.cache_bytes) {
-    table.add("Share", budget.share, "-", Figure::kComputed,
+    table.add("Share", budget.share, "-", FigureOrigin::kComputed,
               "the cache's size is given: inside lines + cache; utilization has no effect");
   } else {
-    table.add("Share", budget.share, "-", Figure::kComputed,
+    table.add("Share", budget.share, "-", FigureOrigin::kComputed,
               "gpu-memory-utilization x card = " + number_text(spec.utilization, 3) + " x " +
                   format_bytes(spec.card.total_bytes));
   }
   table.add(budget.inside, "inside");
   table.add("KV cache", budget.cache, "inside",
-            spec.cache_bytes ? Figure::kGiven : Figure::kComputed,
+            spec.cache_bytes ? FigureOrigin::kGiven : FigureOrigin::kComputed,
             std::to_string(budget.blocks) + " blocks of " + std::to_string(spec.block_size) +
                 " tokens, " + format_bytes(budget.block_bytes) +
                 " each: 2 x layers x key/value heads of this rank x head dimension x " +
                 std::to_string(bytes_of(spec.cache)) + " B");
-  table.add("Left for training", budget.left, "-", Figure::kComputed,
+  table.add("Left for training", budget.left, "-", FigureOrigin::kComputed,
             "card - share - outside lines");
   table.table_.notes = notes_of(spec);
   return table.table_;
