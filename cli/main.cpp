@@ -20,7 +20,7 @@ namespace {
 
 int run_completion_command(int argc, char** argv);
 
-constexpr std::array<NamedCommand, 17> kCommands = {{
+constexpr std::array<NamedCommand, 18> kCommands = {{
     {"profile", "measure one configuration: peaks, breakdown, theory, snapshot",
      run_profile_command},
     {"sweep", "measure a grid of configurations, one process per cell, resumable",
@@ -43,6 +43,7 @@ constexpr std::array<NamedCommand, 17> kCommands = {{
      run_budget_command},
     {"report", "write one HTML file of snapshots and Records, which opens offline",
      run_report_command},
+    {"plot", "draw one figure of Records: a measured figure against a setting", run_plot_command},
     {"snapshot", "read memory_viz snapshots: top, validate, diff", run_snapshot_command},
     {"compare", "compare two sets of Records, two snapshots or two commands, with a verdict",
      run_compare_command},

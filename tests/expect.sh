@@ -98,6 +98,7 @@ try_example() {
       table) words=(summary records.jsonl "${words[@]}") ;;
       snapshot) words=(top run.pickle "${words[@]}") ;;
       report) words=(step.pickle "${words[@]}") ;;
+      plot) words=(records.jsonl "${words[@]}") ;;
     esac
     words=("$1" "${words[@]}")
   else

@@ -23,6 +23,7 @@ int run_doctor_command(int argc, char** argv);
 int run_dryrun_command(int argc, char** argv);
 int run_finetune_command(int argc, char** argv);
 int run_fit_command(int argc, char** argv);
+int run_plot_command(int argc, char** argv);
 int run_ppo_command(int argc, char** argv);
 int run_profile_command(int argc, char** argv);
 int run_report_command(int argc, char** argv);

@@ -264,7 +264,7 @@ expect 2 "command: 'profle' is unknown.*did you mean profile" profle
 expect 2 'a command is needed'
 # Words of any length, in every place.
 long=$(head -c 120000 /dev/zero | tr '\0' x)
-for command in profile sweep theory table fit dryrun rlhf budget snapshot compare report cards; do
+for command in profile sweep theory table fit dryrun rlhf budget snapshot compare report plot cards; do
   expect 2 'unknown option --xxx' "$command" "--$long"
   expect 2 'unknown option --xxx' "$command" "--$long=1"
   expect 2 'unknown option -xxx|unknown option xxx' "$command" "-$long"

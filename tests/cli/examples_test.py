@@ -79,6 +79,7 @@ BASE = {
     "snapshot": "top step.pickle",
     "compare": "step.pickle step.pickle",
     "report": "step.pickle",
+    "plot": "records.jsonl",
     "ppo": "--model-size small --device virtual:h200,bytes=4TiB --prompt-len 256 --response-len 256",
 }
 MIXED = "--use-mixed-precision"

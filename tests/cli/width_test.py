@@ -23,7 +23,7 @@ HEADROOM = STUB_CELL = MAKE_SNAPSHOT = ""
 ROOT = Path(__file__).resolve().parents[2]
 WIDTHS = (80, 120, 200)
 ESCAPE = re.compile(r"\033\[[0-9;]*[A-Za-z]")
-COMMANDS = "profile sweep table theory fit dryrun finetune serve rlhf budget snapshot compare report cards doctor completion".split()
+COMMANDS = "profile sweep table theory fit dryrun finetune serve rlhf budget snapshot compare report plot cards doctor completion".split()
 HELP = [["--help"], ["--version"], ["help", "sweep"], *([name, "--help"] for name in COMMANDS)]
 STUB_RUNS = ["--model-size", "small", "--device", "virtual:h200"]
 TECHNIQUES = [*STUB_RUNS, "--profile-type", "training", "--micro-batches", "2", "--max-grad-norm", "1",

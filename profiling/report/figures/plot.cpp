@@ -18,6 +18,8 @@ constexpr double kBelow = 62;
 constexpr double kKeyLine = 20;
 constexpr double kCharacter = 7.3;  // at 13 px, slightly above the average
 
+std::vector<double> quarters(double most) { return {0, most / 4, most / 2, most * 3 / 4, most}; }
+
 std::string key_mark(const char* colour, bool dashed, double y) {
   return svg_path({{kLeft + kWidth + 16, y - 4}, {kLeft + kWidth + 40, y - 4}}, colour, dashed) +
          svg_dot(kLeft + kWidth + 28, y - 4, colour, "");
@@ -74,6 +76,19 @@ void Plot::add_byte_ticks_x() {
   for (const double value : byte_steps(most_x_ * 0.999)) {
     if (value <= most_x_) ticks.emplace_back(value, format_bytes(static_cast<int64_t>(value)));
   }
+  add_x_ticks(ticks);
+}
+
+void Plot::add_number_ticks_y() {
+  for (const double value : quarters(most_y_)) {
+    marks_ += svg_line(kLeft - 5, to_y(value), kLeft, to_y(value));
+    marks_ += svg_label(kLeft - 8, to_y(value) + 4, "end", number_text(value, 1));
+  }
+}
+
+void Plot::add_number_ticks_x() {
+  std::vector<std::pair<double, std::string>> ticks;
+  for (const double value : quarters(most_x_)) ticks.emplace_back(value, number_text(value, 1));
   add_x_ticks(ticks);
 }
 

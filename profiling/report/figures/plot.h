@@ -21,6 +21,8 @@ class Plot {
   void add_x_ticks(const std::vector<std::pair<double, std::string>>& ticks);
   void add_byte_ticks_y();
   void add_byte_ticks_x();
+  void add_number_ticks_y();
+  void add_number_ticks_x();
 
   void add_dot(double x, double y, const char* colour, const std::string& tip);
   void add_path(const std::vector<SvgPoint>& points, const char* colour, bool dashed);

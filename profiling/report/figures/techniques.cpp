@@ -36,11 +36,7 @@ Figure draw_times(Figure figure, const std::vector<const Field*>& fields) {
   }
   Plot plot(figure.title, "median step, ms", "peak allocated", most_ms, most_bytes);
   plot.add_byte_ticks_y();
-  std::vector<std::pair<double, std::string>> ticks;
-  for (int quarter = 0; quarter <= 4; ++quarter) {
-    ticks.emplace_back(most_ms * quarter / 4, number_text(most_ms * quarter / 4, 1));
-  }
-  plot.add_x_ticks(ticks);
+  plot.add_number_ticks_x();
   for (size_t i = 0; i < figure.shown.size(); ++i) {
     const Record& record = *figure.shown[i];
     const auto times = *step_times(record.step_ms);

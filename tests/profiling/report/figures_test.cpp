@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <vector>
 
+#include "profiling/report/figures/chosen_axes.h"
 #include "profiling/report/figures/figure.h"
 #include "profiling/report/figures/plot.h"
 
@@ -75,6 +77,35 @@ TEST(Figures, EveryStepIsADot) {
   ASSERT_THAT(figures, SizeIs(1));
   EXPECT_THAT(figures[0].svg, HasSubstr("small_ctx128_training_fp32: 12.500 ms"));
   EXPECT_THAT(figures[0].svg, HasSubstr(">11.000 ms</text>"));
+}
+
+TEST(Figures, ChosenAxesDrawALineForEachValueOfOtherSettings) {
+  std::vector<Record> records = {record_of(128, 1 << 20), record_of(256, 2 << 20),
+                                 record_of(128, 1 << 19, "lion")};
+  records.push_back(record_of(256, 0, "lion"));
+  records.back().status = Status::kOom;
+  const Figure figure = figure_of(pointers(records), {.by = {"optimizer"}});
+  EXPECT_EQ(figure.title, "Peak allocated by context length, tokens");
+  EXPECT_THAT(figure.svg, HasSubstr("optimizer-lion: 512.000 KiB (524288 bytes)"));
+  EXPECT_THAT(figure.svg, HasSubstr("lion: oom"));
+  EXPECT_THAT(figure.svg, HasSubstr(">adamw</text>"));
+  EXPECT_THAT(figure.shown, SizeIs(4));
+  EXPECT_THAT(figure.notes, IsEmpty());
+}
+
+TEST(Figures, ChosenAxesNameTheSettingsThatDifferWithinALine) {
+  const std::vector<Record> records = {record_of(128, 1 << 20), record_of(128, 1 << 19, "lion")};
+  EXPECT_THAT(figure_of(pointers(records), {}).notes,
+              ElementsAre(HasSubstr("differ in optimizer; --by")));
+}
+
+TEST(Figures, ChosenAxesNeedBothFigures) {
+  std::vector<Record> records = {record_of(128, 1 << 20), record_of(256, 2 << 20)};
+  EXPECT_THROW(figure_of(pointers(records), {.x = "step-ms"}), std::runtime_error);
+  records[0].step_ms = {10, 11, 12};
+  const Figure figure = figure_of(pointers(records), {.x = "step-ms"});
+  EXPECT_THAT(figure.shown, SizeIs(1));
+  EXPECT_THAT(figure.notes, ElementsAre(HasSubstr("Not shown: 1 of 2 Records")));
 }
 
 TEST(Figures, BytesHaveRoundSteps) {

@@ -1,0 +1,127 @@
+// headroom plot: one figure of Records, for a write-up.
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "bench/process/child_process.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/parse_and_run.h"
+#include "cli/exit_code.h"
+#include "cli/flags/flags.h"
+#include "cli/log.h"
+#include "cli/record_files.h"
+#include "files/atomic_file.h"
+#include "profiling/report/figures/chosen_axes.h"
+#include "text/quantity.h"
+#include "text/words.h"
+
+namespace headroom {
+namespace {
+
+constexpr const char* kPlotExample =
+    "headroom plot runs.jsonl --x context-length --y peak -o plot.svg";
+
+CommandLine plot_command_line() {
+  return {
+      "plot RECORDS.jsonl... [flags]",
+      "Draws one figure of saved Records: a measured figure against a setting or against another\n"
+      "figure, one line for each value of other settings.",
+      {{.name = "x-axis",
+        .value = "NAME",
+        .help = "a setting, such as model-size, or a figure of --y-axis (default context-length)",
+        .group = "Axes",
+        .example = "--x-axis context-length",
+        .other_name = "x"},
+       {.name = "y-axis",
+        .value = "NAME",
+        .help = join(measured_figure_names()) + " (default peak)",
+        .group = "Axes",
+        .example = "--y-axis peak",
+        .other_name = "y"},
+       {"by", "NAME,...", "settings; a line for each of their values", "Axes"},
+       {.name = "output",
+        .value = "FILE",
+        .help = ".svg, .png or .pdf (default plot.svg)",
+        .group = "Output",
+        .file = FileUse::kWritten,
+        .example = "--output plot.svg",
+        .letter = "o"}},
+      true,
+      0};
+}
+
+std::string format_of(const std::string& output) {
+  for (const char* format : {"svg", "png", "pdf"}) {
+    if (output.ends_with(std::string(".") + format)) return format;
+  }
+  throw UsageError("--output: '" + output +
+                   "' has no known ending; allowed: .svg, .png, .pdf (example: --output plot.svg)");
+}
+
+void check_setting(const std::string& flag, const std::string& name,
+                   std::vector<std::string> allowed, const std::string& example) {
+  if (find_setting(name) == nullptr) check_name(flag, name, allowed, example);
+}
+
+ChosenAxes axes_of(const Arguments& arguments) {
+  ChosenAxes axes{.x = arguments.get("x-axis", "context-length"),
+                  .y = arguments.get("y-axis", "peak")};
+  const std::vector<std::string> figures = measured_figure_names();
+  check_name("--y-axis", axes.y, figures, "--y-axis peak");
+  std::vector<std::string> allowed = setting_names();
+  if (arguments.has("by")) axes.by = parse_list("--by", arguments.get("by"), "--by precision");
+  for (const std::string& name : axes.by) check_setting("--by", name, allowed, "--by precision");
+  allowed.insert(allowed.end(), figures.begin(), figures.end());
+  check_setting("--x-axis", axes.x, allowed, "--x-axis context-length");
+  return axes;
+}
+
+// By Debian's librsvg2-bin. Throws std::runtime_error, one line.
+std::string converted(const std::string& svg, const std::string& format) {
+  Command command{.program = "/usr/bin/env",
+                  .arguments = {"rsvg-convert", "--format", format, "--zoom", "2"},
+                  .environment = changed_environment({}, {}),
+                  .input = svg};
+  const Outcome outcome = run_command(command);
+  constexpr int kNotFound = 127;
+  if (outcome.exit_code == kNotFound) {
+    throw std::runtime_error(
+        "." + format + " needs rsvg-convert: sudo apt-get install librsvg2-bin; .svg does not");
+  }
+  if (outcome.exit_code != 0) {
+    throw std::runtime_error("rsvg-convert failed: " + outcome.last_error_line);
+  }
+  return outcome.output;
+}
+
+int write_plot(const Arguments& arguments) {
+  const std::string output = arguments.get("output", "plot.svg");
+  const std::string format = format_of(output);
+  const ChosenAxes axes = axes_of(arguments);
+  if (arguments.positional.empty()) {
+    throw UsageError(std::string("plot: needs a Records file (example: ") + kPlotExample + ")");
+  }
+  check_writable(output);
+  const std::vector<Record> records = records_of_files(arguments.positional, Keep::kWhole).records;
+  if (records.empty()) throw UsageError("no Records in " + arguments.positional.front());
+  std::vector<std::string> notes;
+  Figure figure;
+  try {
+    figure = figure_of(latest_of_each(records, notes), axes);
+  } catch (const std::runtime_error& error) {
+    throw UsageError(error.what());
+  }
+  write_file_atomically(output, format == "svg" ? figure.svg : converted(figure.svg, format));
+  notes.insert(notes.end(), figure.notes.begin(), figure.notes.end());
+  for (const std::string& note : notes) log_line(note);
+  log_line("wrote " + output);
+  return kExitOk;
+}
+
+}  // namespace
+
+int run_plot_command(int argc, char** argv) {
+  return parse_and_run(plot_command_line(), argc, argv, write_plot);
+}
+
+}  // namespace headroom
