@@ -20,6 +20,7 @@ set_target_properties(headroom-cell headroom_bench headroom_operations headroom_
 foreach(folder compiled python_hook recipes)
   install(DIRECTORY "${CMAKE_BINARY_DIR}/lib/${folder}" DESTINATION ${home}/lib PATTERN __pycache__ EXCLUDE)
 endforeach()
+install(FILES virtual_gpu/testing/peak_memory.h DESTINATION include/headroom)
 install(PROGRAMS recipes/install.sh DESTINATION ${home}/lib/recipes)
 install(FILES recipes/requirements-finetune.txt recipes/requirements-serve.txt DESTINATION ${home}/lib/recipes)
 
