@@ -1,7 +1,7 @@
 """Stands in for `headroom sweep`: same flags, Records and exit codes, no model.
 
 STUB_FAIL: name of the cell that is killed; STUB_OOM: that runs out of memory. STUB_CRASH: the sweep
-itself dies before that cell. STUB_LOG: gets one line per cell that ran. STUB_REFUSES: a --precision
+itself dies before that cell. STUB_LOG: gets one line per cell that ran. STUB_CPU: its capability. STUB_REFUSES: a --precision
 that is refused. STUB_SECONDS: a pause before the first. Cells that --records holds as ok do not run
 again. A cell is named by its axes and by the settings that it has beyond them.
 """
@@ -22,7 +22,8 @@ techniques = ("--attention", "--recompute", "--activations", "--optimizer", "--p
               "--rounding", "--micro-batches", "--release-gradients", "--max-grad-norm")
 # Figures that the table of techniques reads.
 FIGURES = {"peak_allocated_bytes": 1 << 31, "category_peak_bytes": {"parameters": 400, "optimizer_state": 800},
-           "saved_bytes": 1000, "predicted": {"parameters": 400}, "losses": [2.0, 1.5]}
+           "saved_bytes": 1000, "predicted": {"parameters": 400}, "losses": [2.0, 1.5],
+           "environment": {"cpu_capability": os.environ.get("STUB_CPU", "AVX512")}}
 
 
 def spec_of(size, context, mode, precision):

@@ -54,6 +54,16 @@ rows() { grep -c '^| ' "$OUTPUT_DIR/techniques.md"; }
   grep -q '^| Adam-mini | as it is | 2.000 |' "$OUTPUT_DIR/techniques.md"
 }
 
+@test "without BF16 products on the CPU, steps with them are not timed" {
+  export STUB_CPU=AVX2
+  run "$profile"
+  echo "$output"
+  [ "$status" -eq 0 ]
+  grep -q '^| BF16 autocast | as it is | 2.000 | 0.000 | 0.0 | n/a | n/a |' "$OUTPUT_DIR/techniques.md"
+  grep -q '^| Lion | as it is | 2.000 | 0.000 | 0.0 | +0 | +0.0000 |' "$OUTPUT_DIR/techniques.md"
+  grep -q 'This CPU has no BF16 products' "$OUTPUT_DIR/techniques.md"
+}
+
 @test "what the card does not have is said in its row, and no failure" {
   export STUB_REFUSES=fp8
   run "$profile"

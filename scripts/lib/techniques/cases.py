@@ -22,7 +22,12 @@ class Case:
     against: str = "as it is"  # the case without the technique
     claims: tuple = ()
     may_be_refused: bool = False  # not every card has it
-    is_timed: bool = True  # has a step on the CPU, for its time and its loss
+
+    @property
+    def uses_bf16(self):
+        """Has matrix products in BF16; on the CPU they emulate those in FP8."""
+        return (self.flags.get("precision") in ("bf16", "fp8") or self.flags.get("param-dtype") == "bf16"
+                or self.flags.get("optimizer") == "muon")
 
 
 BASE = "as it is"
@@ -51,8 +56,7 @@ SINGLE = [
          claims=(Claim("12 -> 8 bytes", "weight and state, bytes per parameter", 7.9, 8.1),)),
     Case("Adam-mini", {"optimizer": "adam-mini"},
          claims=(Claim("12 -> 6 bytes", "weight and state, bytes per parameter", 5.9, 6.1),)),
-    # Its BF16 products take minutes on a CPU without instructions for them.
-    Case("Muon", {"optimizer": "muon"}, is_timed=False),
+    Case("Muon", {"optimizer": "muon"}),
     Case("8-bit Adam", {"optimizer": "adam8bit"},
          claims=(Claim("12 -> 8 bytes", "weight and state, bytes per parameter", 7.9, 8.1),)),
     Case("BF16 weights, FP32 master", {"param-dtype": "bf16", "master-weights": "fp32"},

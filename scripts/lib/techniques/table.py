@@ -152,6 +152,9 @@ def markdown(rows):
                    f"rows in turn ({model}); `{BASE}` beside itself: the noise "
                    f"({min(noise):.2f}..{max(noise):.2f} of 1). Loss: after 20 steps on this repository's "
                    "documents, byte by byte, beside that of `against`.")
+    if any(record["status"] == "unsupported" and record["technique"] == "BF16 autocast"
+           for records in rows.times.get("BF16 autocast", {}).values() for record in records):
+        yield "\nThis CPU has no BF16 products: times and losses of steps with them are left out (n/a)."
     if rows.compiled:
         yield ("\nCompiled time: the same small step by `--kernels compiled`, over that of `against` by the same "
                "kernels; n/a where compiled kernels do not run one of the two.")
