@@ -24,7 +24,7 @@ install(FILES virtual_gpu/testing/peak_memory.h DESTINATION include/headroom)
 install(PROGRAMS recipes/install.sh DESTINATION ${home}/lib/recipes)
 install(FILES recipes/requirements-finetune.txt recipes/requirements-serve.txt DESTINATION ${home}/lib/recipes)
 
-# What find_package(headroom) reads.
+# Files that find_package(headroom) reads.
 include(CMakePackageConfigHelpers)
 write_basic_package_version_file("${CMAKE_BINARY_DIR}/headroomConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES cmake/headroomConfig.cmake "${CMAKE_BINARY_DIR}/headroomConfigVersion.cmake" DESTINATION lib/cmake/headroom)

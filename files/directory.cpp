@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <memory>
 #include <system_error>
 
@@ -43,6 +44,12 @@ std::vector<std::string> names_in(const std::string& directory) {
     if (name != "." && name != "..") names.push_back(name);
   }
   return names;
+}
+
+std::vector<std::string> temporary_folders() {
+  const char* const named = std::getenv("TMPDIR");
+  if (named == nullptr || *named == '\0') return {"/tmp"};
+  return {named, "/tmp"};
 }
 
 void remove_directory(const std::string& directory) {

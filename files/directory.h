@@ -18,6 +18,9 @@ void make_directories(const std::string& path);
 // Names of its entries, without "." and ".."; empty if it cannot be read.
 std::vector<std::string> names_in(const std::string& directory);
 
+// Folders for temporary files, the preferred first: $TMPDIR, if it is set, and /tmp.
+std::vector<std::string> temporary_folders();
+
 // Removes the directory and the files in it, but no subdirectories. Best effort.
 void remove_directory(const std::string& directory);
 

@@ -14,7 +14,7 @@ std::string line(double x1, double y1, double x2, double y2, const char* dashes)
 
 }  // namespace
 
-std::string svg_escaped(const std::string& text) {
+std::string html_escaped(std::string_view text) {
   std::string safe;
   for (const char c : text) {
     switch (c) {
@@ -31,9 +31,17 @@ std::string svg_escaped(const std::string& text) {
         safe += "&quot;";
         break;
       default:
-        // XML 1.0 has no other control characters, not even escaped.
-        safe += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+        safe += c;
     }
+  }
+  return safe;
+}
+
+std::string svg_escaped(std::string_view text) {
+  std::string safe = html_escaped(text);
+  // XML 1.0 has no other control characters, not even escaped.
+  for (char& c : safe) {
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
   }
   return safe;
 }

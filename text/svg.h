@@ -2,12 +2,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headroom {
 
-// Escaped for XML elements and attributes.
-std::string svg_escaped(const std::string& text);
+// Text for an element or a quoted attribute of HTML.
+std::string html_escaped(std::string_view text);
+
+// The same for XML, which has no control characters: each becomes a space.
+std::string svg_escaped(std::string_view text);
 
 std::string svg_number(double value);  // one decimal
 

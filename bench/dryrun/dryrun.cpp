@@ -17,6 +17,7 @@
 #include <stdexcept>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "bench/dryrun/isolated_ranks.h"
 #include "bench/dryrun/orphans.h"
@@ -24,6 +25,7 @@
 #include "bench/process/child_process.h"
 #include "bench/process/host_memory.h"
 #include "bench/process/process_stat.h"
+#include "files/directory.h"
 #include "files/room.h"
 
 namespace headroom {
@@ -42,11 +44,10 @@ int report_space_error(const std::string& folder) {
 class Scratch {
  public:
   Scratch() {
-    const char* named = std::getenv("TMPDIR");
     std::error_code deleted;  // the working directory may be gone
-    for (const std::string& parent :
-         {std::string(named == nullptr ? "" : named), std::string("/tmp"), std::string("/dev/shm"),
-          fs::current_path(deleted).string()}) {
+    std::vector<std::string> parents = temporary_folders();
+    parents.insert(parents.end(), {"/dev/shm", fs::current_path(deleted).string()});
+    for (const std::string& parent : parents) {
       std::string path = parent + "/headroom-dryrun.XXXXXX";
       if (parent.empty() || mkdtemp(path.data()) == nullptr) continue;
       path_ = fs::absolute(path).string();

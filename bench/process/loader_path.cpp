@@ -7,6 +7,9 @@
 #include <memory>
 #include <mutex>
 #include <stdexcept>
+#include <vector>
+
+#include "files/directory.h"
 
 namespace headroom {
 namespace {
@@ -25,12 +28,11 @@ std::string absolute(const std::string& folder) {
 class Link {
  public:
   explicit Link(const std::string& folder) : maker_(getpid()) {
-    const char* named = std::getenv("TMPDIR");
-    for (const std::string& parent :
-         {std::string(named == nullptr ? "" : named), std::string("/tmp"), std::string("/dev/shm"),
-          std::string("/var/tmp")}) {
+    std::vector<std::string> parents = temporary_folders();
+    parents.insert(parents.end(), {"/dev/shm", "/var/tmp"});
+    for (const std::string& parent : parents) {
       std::string path = parent + "/headroom-link.XXXXXX";
-      if (parent.empty() || is_splittable(parent) || mkdtemp(path.data()) == nullptr) continue;
+      if (is_splittable(parent) || mkdtemp(path.data()) == nullptr) continue;
       own_ = path;
       if (symlink(absolute(folder).c_str(), this->path().c_str()) == 0) return;
       rmdir(own_.c_str());

@@ -7,6 +7,7 @@
 
 #include "cli/exit_code.h"
 #include "cli/log.h"
+#include "files/directory.h"
 #include "profiling/snapshot/analysis/top.h"
 #include "profiling/snapshot/read.h"
 #include "text/quantity.h"
@@ -16,11 +17,9 @@ namespace {
 
 // "" where no file can be made: then the line has no code.
 std::string temporary_snapshot() {
-  const char* named = std::getenv("TMPDIR");
-  for (const std::string& folder :
-       {std::string(named == nullptr ? "" : named), std::string("/tmp")}) {
+  for (const std::string& folder : temporary_folders()) {
     std::string path = folder + "/headroom-peak.XXXXXX";
-    const int file = folder.empty() ? -1 : mkstemp(path.data());
+    const int file = mkstemp(path.data());
     if (file < 0) continue;
     close(file);
     return path;

@@ -23,7 +23,7 @@ class PeakLimit {
   PeakLimit(const PeakLimit&) = delete;
   PeakLimit& operator=(const PeakLimit&) = delete;
 
-  // Of the Record of that run: takes the temporary file out of it.
+  // Removes the temporary file's name from the Record of that run.
   void take_back(Record& record) const;
 
   // The exit code if memory was not within the limit, with a line that says why.

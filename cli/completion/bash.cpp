@@ -50,7 +50,7 @@ _headroom() {
     compopt -o default 2>/dev/null
     return
   fi
-  # Of a list, the last element is completed.
+  # The shell completes the last element of a list.
   before=''
   [[ $words == ,* ]] && list=yes words=${words#,}
   if [[ $list == yes && $value == *,* ]]; then

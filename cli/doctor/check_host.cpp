@@ -2,12 +2,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <optional>
 
 #include "bench/process/cores.h"
 #include "bench/process/program_folder.h"
 #include "cli/doctor/checks.h"
+#include "files/directory.h"
 #include "text/quantity.h"
 #include "train/kernels/region_settings.h"
 
@@ -108,11 +108,6 @@ Finding disk_finding(const std::string& name, const std::string& folder, const s
   return finding;
 }
 
-std::string temporary_folder() {
-  const char* const named = std::getenv("TMPDIR");
-  return named != nullptr && *named != '\0' ? named : "/tmp";
-}
-
 }  // namespace
 
 Findings check_host(const KernelPaths& paths) {
@@ -124,8 +119,8 @@ Findings check_host(const KernelPaths& paths) {
   for (const ProcessLimit& limit : kProcessLimits) findings.push_back(limit_finding(limit));
   findings.push_back(
       disk_finding("working directory", ".", "results that are written here", "cd \"$HOME\""));
-  findings.push_back(disk_finding("temporary files", temporary_folder(), "reports of dry runs",
-                                  "export TMPDIR=/var/tmp"));
+  findings.push_back(disk_finding("temporary files", temporary_folders().front(),
+                                  "reports of dry runs", "export TMPDIR=/var/tmp"));
   findings.push_back(disk_finding("compiled kernels", compiled_cache(), "--kernels compiled",
                                   "export XDG_CACHE_HOME=/var/tmp/cache"));
   return findings;

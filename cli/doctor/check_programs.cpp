@@ -22,7 +22,7 @@ using State = Finding::State;
 
 constexpr const char* kProgramsArea = "programs";
 
-// Of an installed program: any environment with its torch will do (docs/install.md).
+// An installed program gets this command: any environment with its torch will do (docs/install.md).
 std::string torch_installation() {
   if (!is_installed()) return "./scripts/setup.sh && cmake --build --preset release";
   const auto version = library_settings(RunSpec{}).at("torch").get<std::string>();
@@ -97,7 +97,7 @@ std::string versions_in(const std::string& python, const std::vector<std::string
   return outcome.output.substr(0, outcome.output.find('\n')) + " in " + python;
 }
 
-// What `found()` answers, or the reason why it throws.
+// The answer of `found()`, or the reason why it throws.
 template <typename Found>
 Finding needed_for(const std::string& name, const std::string& effect, const std::string& repair,
                    const Found& found) {

@@ -37,8 +37,8 @@ struct EnvironmentFact {
   bool operator==(const EnvironmentFact&) const = default;
 };
 
-// Of the newest results of all pairs, each once. Left out: facts that differ between two runs of
-// one cell on one machine, such as the time.
+// The facts in which the newest results of all pairs differ, each once. Facts that differ between
+// two runs of one cell on one machine, such as the time, are left out.
 std::vector<EnvironmentFact> differing_environments(const std::vector<CellPair>& pairs);
 
 }  // namespace headroom

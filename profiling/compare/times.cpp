@@ -21,7 +21,7 @@ std::optional<double> milliseconds(const Result& result) {
   return is_usable ? std::optional(times->median_ms) : std::nullopt;
 }
 
-// Of the card, in thousands. Empty where the driver told no clock.
+// The card's cycles, in thousands. Empty where the driver told no clock.
 std::optional<double> cycles(const Result& result) {
   const auto ms = milliseconds(result);
   const nlohmann::json& environment = result.record.environment;

@@ -24,20 +24,6 @@ constexpr std::array<std::pair<Status, const char*>, 8> kStatusWords = {
      {Status::kKilled, "killed"},
      {Status::kTimeout, "timeout"}}};
 
-template <typename>
-inline constexpr bool kIsNamed = false;
-template <typename Value>
-inline constexpr bool kIsNamed<Named<Value>> = true;
-
-template <typename Value>
-concept MayBeAbsent = requires(const Value& value) {
-  *value;
-};
-template <typename Value>
-concept Sequence = requires(const Value& value) {
-  value.size(), value[0];
-};
-
 template <typename Value>
 bool is_empty(const Value& value) {
   if constexpr (requires { value.empty(); }) {

@@ -56,6 +56,21 @@ inline constexpr auto kFields = nullptr;
 template <typename Struct>
 concept HasFields = !std::same_as<decltype(kFields<Struct>), const std::nullptr_t>;
 
+// Kinds of members.
+template <typename>
+inline constexpr bool kIsNamed = false;
+template <typename Value>
+inline constexpr bool kIsNamed<Named<Value>> = true;
+
+template <typename Value>
+concept MayBeAbsent = requires(const Value& value) {
+  *value;
+};
+template <typename Value>
+concept Sequence = requires(const Value& value) {
+  value.size(), value[0];
+};
+
 template <>
 inline constexpr auto kFields<MemoryBytes> =
     std::tuple{field("allocated_bytes", &MemoryBytes::allocated),

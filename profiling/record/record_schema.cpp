@@ -11,20 +11,6 @@ namespace {
 
 using Schema = nlohmann::ordered_json;
 
-template <typename>
-inline constexpr bool kIsNamedFigures = false;
-template <typename Value>
-inline constexpr bool kIsNamedFigures<Named<Value>> = true;
-
-template <typename Value>
-concept PointsToStruct = requires(const Value& value) {
-  *value;
-};
-template <typename Value>
-concept ListOfItems = requires(const Value& value) {
-  value.size(), value[0];
-};
-
 template <typename Value>
 Schema schema_of(Numbers numbers);
 
@@ -39,7 +25,7 @@ void add_fields(Schema& properties, const std::string& prefix, bool nullable) {
       if (field.is_beside()) {
         return add_fields<Value>(properties, prefix + field.prefix, nullable);
       }
-    } else if constexpr (PointsToStruct<Value>) {
+    } else if constexpr (MayBeAbsent<Value>) {
       using Inner = std::remove_cvref_t<decltype(*std::declval<const Value&>())>;
       if constexpr (HasFields<Inner>) {
         if (field.is_beside()) return add_fields<Inner>(properties, prefix + field.prefix, true);
@@ -103,14 +89,14 @@ Schema schema_of(Numbers numbers) {
     return schema_of_settings();
   } else if constexpr (std::same_as<Value, SharedJson>) {
     return {{"type", {"object", "null"}}};
-  } else if constexpr (PointsToStruct<Value>) {
+  } else if constexpr (MayBeAbsent<Value>) {
     return or_null(
         schema_of<std::remove_cvref_t<decltype(*std::declval<const Value&>())>>(numbers));
-  } else if constexpr (kIsNamedFigures<Value>) {
+  } else if constexpr (kIsNamed<Value>) {
     using Inner = std::remove_cvref_t<decltype(std::declval<Value>().begin()->second)>;
     return {{"type", "object"}, {"additionalProperties", schema_of<Inner>(numbers)}};
   } else {
-    static_assert(ListOfItems<Value>);
+    static_assert(Sequence<Value>);
     return {{"type", "array"}, {"items", schema_of<typename Value::value_type>(numbers)}};
   }
 }

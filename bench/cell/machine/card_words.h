@@ -11,7 +11,7 @@ namespace headroom {
 
 // The reasons for a lower clock of CardState::clock_reasons: "idle", "power cap".
 std::vector<std::string> clock_reasons(uint64_t bits);
-// Those that make times on the same card vary between runs.
+// The reasons that make times on the same card vary between runs.
 std::vector<std::string> slowing_clock_reasons(uint64_t bits);
 
 // "pid 4711 (2.000 GiB)".

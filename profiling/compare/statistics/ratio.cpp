@@ -19,7 +19,7 @@ double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// Of the mean.
+// The squared standard error of the mean.
 double squared_error(const std::vector<double>& values) {
   const double mean = mean_of(values);
   double squares = 0;
@@ -56,7 +56,7 @@ void set_interval(LogRatio& ratio, const std::vector<double>& plus,
   ratio.high = means[means.size() - 1 - left_out];
 }
 
-// Of the mean of `plus` less the mean of `minus`; an empty `minus` is exactly 0.
+// The mean of `plus` less the mean of `minus`, with its interval; an empty `minus` counts as 0.
 LogRatio difference(const std::vector<double>& plus, const std::vector<double>& minus, int count) {
   LogRatio ratio{.mean = mean_of(plus) - (minus.empty() ? 0 : mean_of(minus)), .count = count};
   if (count < 2) {

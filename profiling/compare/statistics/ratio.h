@@ -34,11 +34,12 @@ struct LogRatio {
   double half_width() const { return (high - low) / 2; }
 };
 
-// Of the logarithms of ratios, one for each pair of processes.
+// The mean ratio of pairs: `logs` has the logarithm of the ratio of each pair of processes.
 LogRatio paired_ratio(const std::vector<double>& logs);
 
-// Of b over a, from the logarithms of times that are not in pairs. Student's t with the unpooled
-// variances, and the degrees of freedom of the smaller sample: conservative (Hsu, 1938).
+// The mean ratio of b over a, from the logarithms of times that are not in pairs. Student's t with
+// the unpooled variances, and the degrees of freedom of the smaller sample: conservative (Hsu,
+// 1938).
 LogRatio unpaired_ratio(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace headroom

@@ -35,8 +35,8 @@ struct Judgement {
   LogRatio ratio;               // of B's time over A's
   double floor = kLeastEffect;  // a logarithm too
   std::string reason;           // of kUndecided, in words
-  // Of kUndecided: the processes of each that would probably decide; empty where more of them would
-  // not help.
+  // The number of processes of each side that would probably decide an UNDECIDED; empty where more
+  // of them would not help.
   std::optional<int64_t> needed;
 };
 

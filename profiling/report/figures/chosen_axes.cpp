@@ -110,7 +110,7 @@ class Axis {
     return are_words_ ? static_cast<double>(words_.size()) : highest;
   }
 
-  // Of a setting: each value that occurs.
+  // Each value of a setting that occurs.
   std::vector<std::pair<double, std::string>> ticks() const {
     std::vector<std::pair<double, std::string>> ticks;
     for (size_t i = 0; i < words_.size(); ++i) {
@@ -175,9 +175,8 @@ double highest_of(const Lines& lines, const Axis& axis) {
 
 void draw_line(Plot& plot, size_t number, const std::string& name, const RecordPointers& line,
                const Axis& x, const Axis& y) {
-  constexpr size_t kColours = 7;
   const char* colour = plot_colour(number);
-  const bool is_dashed = number >= kColours;  // the colours begin again
+  const bool is_dashed = is_plot_dashed(number);
   std::vector<SvgPoint> points;
   bool is_a_line = !x.is_figure();  // a point for each value of the setting
   for (const Record* record : line) {

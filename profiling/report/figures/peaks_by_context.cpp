@@ -44,7 +44,7 @@ Figure draw_peaks(const std::string& heading, const LinesOfFigure& lines) {
   size_t number = 0;
   for (const auto& [name, records] : lines) {
     const char* colour = plot_colour(number);
-    const bool dashed = number >= 7;  // the colours begin again
+    const bool dashed = is_plot_dashed(number);
     std::vector<SvgPoint> points;
     for (const Record* record : records) {
       const auto x = static_cast<double>(record->spec.context_length);

@@ -18,6 +18,9 @@ constexpr double kBelow = 62;
 constexpr double kKeyLine = 20;
 constexpr double kCharacter = 7.3;  // at 13 px, slightly above the average
 
+constexpr std::array<const char*, 7> kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                                 "#56b4e9", "#e69f00", "#b8ac2b"};
+
 std::vector<double> quarters(double most) { return {0, most / 4, most / 2, most * 3 / 4, most}; }
 
 std::string key_mark(const char* colour, bool dashed, double y) {
@@ -27,11 +30,9 @@ std::string key_mark(const char* colour, bool dashed, double y) {
 
 }  // namespace
 
-const char* plot_colour(size_t number) {
-  constexpr std::array<const char*, 7> kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                                   "#56b4e9", "#e69f00", "#b8ac2b"};
-  return kColours[number % kColours.size()];
-}
+const char* plot_colour(size_t number) { return kColours[number % kColours.size()]; }
+
+bool is_plot_dashed(size_t number) { return number >= kColours.size(); }
 
 std::vector<double> byte_steps(double most) {
   double step = 1;

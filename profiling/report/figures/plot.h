@@ -10,7 +10,9 @@
 namespace headroom {
 
 // Colours that colour-blind readers can tell apart (Okabe and Ito); black is the frame's.
+// From number 7 on the colours begin again, and lines are dashed.
 const char* plot_colour(size_t number);
+bool is_plot_dashed(size_t number);
 
 class Plot {
  public:

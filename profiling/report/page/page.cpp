@@ -2,6 +2,7 @@
 
 #include "profiling/report/page/deflated.h"
 #include "profiling/report/page/web_files.h"
+#include "text/svg.h"
 
 namespace headroom {
 namespace {
@@ -35,29 +36,6 @@ std::string script_elements() {
 }
 
 }  // namespace
-
-std::string html_escaped(std::string_view text) {
-  std::string safe;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '&':
-        safe += "&amp;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      default:
-        safe += c;
-    }
-  }
-  return safe;
-}
 
 std::string to_html(const ReportPage& page) {
   // The skeleton's places in their order; each is a comment of its own.

@@ -26,7 +26,4 @@ struct ReportPage {
 
 std::string to_html(const ReportPage& page);
 
-// As text of an HTML element or a quoted attribute.
-std::string html_escaped(std::string_view text);
-
 }  // namespace headroom

@@ -10,7 +10,7 @@ namespace {
 
 using Tokens = std::vector<uint64_t>;
 
-// Of the tokens from each index on; the last ones have fewer.
+// For each index, the hash of the kAgain tokens from it on; the last ones have fewer.
 Tokens hashes_of_rows(const Tokens& tokens) {
   Tokens hashes(tokens.size());
   for (size_t i = 0; i < tokens.size(); ++i) {

@@ -13,7 +13,7 @@ function pageColour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 }
 
-// As a pixel of ImageData.
+// The colour as a pixel of ImageData.
 function pixelOf(colour) {
   const [red, green, blue] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
   return (255 << 24 | blue << 16 | green << 8 | red) >>> 0;
