@@ -20,7 +20,7 @@ function(hash_files output command)
   set(${output} "${text}" PARENT_SCOPE)
 endfunction()
 
-# What headroom-cell is built from: a new result or document is no new build. A test compares the list with the build.
+# The sources of headroom-cell: a new result or document is no new build. A test compares the list with the build.
 set(sources CMakeLists.txt CMakePresets.json cmake requirements.txt text files cards model train profiling bench virtual_gpu)
 list(JOIN sources " " source_words)
 run_git(commit rev-parse --short=12 HEAD)

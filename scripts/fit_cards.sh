@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What fits a card of 24 GB, and what to change: `headroom fit` of the size on an RTX 4090 at the largest
+# The steps that fit a card of 24 GB, and the changes that they need: `headroom fit` of the size on an RTX 4090 at the largest
 # context, and of 7b, batch 1 and context 2048, there and on the next larger card, and there again where the host has
 # 32 GiB and a disk (fit_7b_disk). Writes fit_<size>.json, .md and .svg, and fit_short.md: the cheapest sets of each,
 # before those of 7b the configuration that a guide gives for 7B on 24 GB, as it has it (guide_7b.json). That nothing

@@ -67,7 +67,7 @@ headroom=${HEADROOM_BIN:-$root/build/release/bin/headroom}
 python=${HEADROOM_PYTHON:-$root/.venv/bin/python3}
 [[ -x $headroom ]] || fail 5 "$headroom is not built: ./scripts/run_all.sh builds it"
 [[ -x $python ]] || fail 5 "$python is not there: ./scripts/setup.sh installs it"
-# What no rank would run, once and not from each of them.
+# Settings that no rank accepts are refused once, not by each rank.
 "$headroom" sweep "$@" --dry-run >/dev/null || exit
 ranks=$(ranks_of_mesh "$@")
 [[ -z $ranks || $ranks -eq $((nnodes * nproc)) ]] ||

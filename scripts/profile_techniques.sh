@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What each memory technique buys and costs: peak, what it saves, time, loss, and the claims that are
+# The gain and the cost of each memory technique: peak, saving, time, loss, and the claims that are
 # made for it. Writes techniques.jsonl, .md, .csv and .svg, and some of the rows as techniques_short.md.
 # shellcheck source-path=SCRIPTDIR source=lib/driver.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/driver.sh"

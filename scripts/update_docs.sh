@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Fills README.md and docs/ from the committed results, so that no number in them is typed.
 #   update_docs.sh [--check] [FILE...]     FILEs default to README.md and the pages in docs/
-# What stands between a marker and "<!-- end -->" is the file NAME under results/, beside the document
+# The text between a marker and "<!-- end -->" is the file NAME under results/, beside the document
 # or one folder up:
 #   <!-- table: NAME -->             Markdown, as it is
 #   <!-- output: NAME [NAME...] -->  commands and what they print, in one fence (scripts/readme_outputs.sh)
@@ -44,7 +44,7 @@ path_of() {
   fail "the $kind '$1' is not under results/: make it, or take its markers out"
 }
 
-# What stands between the markers of $kind $name.
+# The text between the markers of $kind $name.
 block() {
   local part path
   if [[ $kind == table ]]; then

@@ -62,7 +62,7 @@ try_example() {
     case $1 in
       profile | sweep | theory)
         [[ $example == *--model-size* ]] || words+=(--model-size small)
-        # What concerns gradients is refused in the mode that is the default.
+        # Settings of gradients are refused in the default mode.
         [[ $example == *--profile-type* ]] || words+=(--profile-type training)
         [[ $example != *--param-offload* || $example == *--profile-type* ]] ||
           words+=(--optimizer-offload cpu)

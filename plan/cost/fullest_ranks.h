@@ -30,7 +30,7 @@ std::vector<int64_t> first_ranks_of_stages(const RunSpec& spec);
 
 // NCCL's memory on a rank's card beside the allocator, assumed: half a GiB for the communicator of
 // each axis of the mesh (plan/cost/library_bytes.h has two), and along pp for each neighbour. Runs
-// on the virtual card use virtual_gpu/nccl/own_bytes.h instead, which decides.
+// on the virtual card use virtual_gpu/nccl/memory/own_bytes.h instead, which decides.
 int64_t nccl_bytes_of(const RunSpec& spec, int64_t rank);
 
 // By theory; has_predicted_peak(spec) must hold.

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the assignment's part scripts and run_all.sh have in common: options, set-up, cells, outputs,
+# The common part of run_all.sh and the assignment's part scripts: options, set-up, cells, outputs,
 # the last line. Sourced, never run. A part script defines its part as a function and ends with
 # run_alone; run_all.sh sources them all.
 #
@@ -291,7 +291,7 @@ name_snapshots() {
   done
 }
 
-# What went wrong in the JSON lines on stdin, one line per cell; running out of memory is an answer.
+# The failures in the JSON lines on stdin, one line per cell; running out of memory is an answer.
 other_failures() { python3 -IS "$driver_root/scripts/lib/other_failures.py"; }
 
 # The last line, and the exit code.

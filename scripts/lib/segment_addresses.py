@@ -3,7 +3,7 @@
 usage: segment_addresses.py REAL.jsonl VIRTUAL.jsonl
 Of the first cell that has a snapshot in both and no allocator settings. libtorch breaks ties between
 free blocks by address, so what matters is the order; the rule for addresses is Note [Placement] in
-virtual_gpu/device/placement.h. A real process has more in its addresses than its segments, so
+virtual_gpu/device/memory/placement.h. A real process has more in its addresses than its segments, so
 differences are told, not judged. Exit code 0.
 """
 

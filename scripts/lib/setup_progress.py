@@ -43,7 +43,7 @@ class Filling:
         return sum(bytes_in(folder) for folder in self.folders)
 
     def text(self, elapsed):
-        # What was downloaded is removed at the end.
+        # Downloaded files are removed at the end.
         self.most = max(self.most, self.size() - self.first)
         done = min(self.most, self.expected)
         line = f"{self.what}: {done // MIB:,} of about {self.expected // MIB:,} MiB, {duration(elapsed)}"

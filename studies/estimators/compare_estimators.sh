@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What today's tools say a training step's peak GPU memory is, without a GPU, beside headroom's
+# Estimates of a training step's peak GPU memory by today's tools, without a GPU, beside headroom's
 # virtual GPU and the published measurement of a real card; writes results/estimators/<date>.jsonl
 # and .md.
 #   studies/estimators/compare_estimators.sh [--tools closed-formula,memtracker-cpu] [--cells ctx512_training_fp32]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What tools say of the peak GPU memory of sharded training (FSDP2, ZeRO-2, ZeRO-3), beside what the
+# Estimates by tools of the peak GPU memory of sharded training (FSDP2, ZeRO-2, ZeRO-3), beside what the
 # program itself takes on the virtual card; writes results/estimators/sharded_<date>.jsonl and .md.
 #   studies/estimators/compare_sharded_estimators.sh [--tools headroom-dryrun,deepspeed-all-live]
 #                                         [--cells fsdp2_1.3B_8ranks] [--output DIR]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What states on a disk reach of what fio reaches there: the same block size, as many transfers under way, as many bytes
+# The throughput of states on a disk, beside that of fio there: the same block size, as many transfers under way, as many bytes
 # read of one file as are written to another, O_DIRECT, io_uring with registered buffers (for both threads where the
 # kernel forbids it).
 #   disk_bench.sh DIRECTORY [--size BYTES] [--block BYTES] [--buffers N] [--rounds N] [--threads]
@@ -48,7 +48,7 @@ command -v fio >/dev/null || fail 5 "no fio here: apt-get install fio"
 scratch=$(mktemp -d "$directory/disk_bench.XXXXXX") || fail 5 "cannot write to $directory"
 trap 'rm -rf "$scratch"' EXIT
 
-# Which of the two the kernel allows is what a step says.
+# A step reports which of the two the kernel allows.
 if ! said=$("$program" "$scratch" 1048576 1048576 3 1 "${threads[@]}" 2>&1 >/dev/null); then fail 5 "$said"; fi
 [[ -z $said ]] || printf '%s\n' "$said" >&2
 [[ $said != *refuses\ io_uring* ]] || threads=(threads)

@@ -18,7 +18,7 @@ if [[ $status -gt 1 ]]; then
   exit "$status"
 fi
 mv "$output_dir/anchors.md.partial" "$output_dir/anchors.md"
-# What docs/results.md shows of it.
+# The part that docs/results.md shows.
 tables 'cache in vLLM' <"$output_dir/anchors.md" | into anchors_cache.md
 cat "$output_dir/anchors.md"
 exit "$status"

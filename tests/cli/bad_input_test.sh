@@ -202,7 +202,7 @@ expect 5 'cannot write missing/timeline.svg: No such file' rlhf --output missing
 expect 2 '--records: cannot read missing.jsonl' rlhf --records missing.jsonl
 expect 2 "--swap-phases: 'yes' is not allowed: the flag is a switch" rlhf --swap-phases=yes
 
-# What fits.
+# headroom fit.
 fit=(fit --card rtx4090 "${small[@]}")
 expect 2 '--card is needed; example: headroom fit' fit "${small[@]}"
 expect 2 '--model-size: is required' fit --card rtx4090

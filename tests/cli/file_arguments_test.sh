@@ -25,7 +25,7 @@ printf '\1\0\2\0\3\0\4\0' >t.bin
 cp r.jsonl r.before
 cp t.bin t.before
 
-# What is read is not written, nothing is written twice, however it is spelled; nothing runs before.
+# No file is both read and written, or written twice, however its path is spelled; the refusal comes before anything runs.
 ln -s t.bin soft
 ln t.bin hard
 ln -s new.pickle dangling

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What headroom ppo is asked for and cannot be: one line with flag, value, allowed and an example, exit 2,
+# Requests that headroom ppo refuses: one line with flag, value, allowed and an example, exit 2,
 # before anything runs.
 # Usage: ppo_input_test.sh HEADROOM STUB_CELL
 set -uo pipefail

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What is committed of what fits a card is what the program finds today.
+# The committed tables of fits are those that the program finds today.
 # Usage: fit_cards_test.sh HEADROOM, from the top of the tree.
 set -euo pipefail
 folder=$(mktemp -d)

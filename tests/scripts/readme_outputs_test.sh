@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the README and docs/ show of the program is what it prints today.
+# The outputs in the README and docs/ are those that the program prints today.
 # Usage: readme_outputs_test.sh HEADROOM, from the top of the tree. Line numbers of our sources are not
 # compared: a comment more in a source must not make a document wrong.
 set -euo pipefail

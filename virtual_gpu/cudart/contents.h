@@ -1,4 +1,5 @@
-// Known contents (virtual_gpu/device/contents.h) for a library that sees libtorch's operations.
+// Known contents (virtual_gpu/device/memory/contents.h) for a library that sees libtorch's
+// operations.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "virtual_gpu/device/contents.h"
+#include "virtual_gpu/device/memory/contents.h"
 
 namespace virtual_gpu {
 

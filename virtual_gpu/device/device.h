@@ -6,9 +6,9 @@
 #include <mutex>
 #include <optional>
 
-#include "virtual_gpu/device/address_space.h"
 #include "virtual_gpu/device/call_stack.h"
 #include "virtual_gpu/device/card.h"
+#include "virtual_gpu/device/memory/address_space.h"
 #include "virtual_gpu/device/status.h"
 
 namespace virtual_gpu {

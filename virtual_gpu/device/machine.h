@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "virtual_gpu/device/contents.h"
 #include "virtual_gpu/device/device.h"
-#include "virtual_gpu/device/host_memory.h"
-#include "virtual_gpu/device/mapping.h"
-#include "virtual_gpu/device/stream.h"
+#include "virtual_gpu/device/memory/contents.h"
+#include "virtual_gpu/device/memory/host_memory.h"
+#include "virtual_gpu/device/memory/mapping.h"
+#include "virtual_gpu/device/streams/stream.h"
 
 // Writes the state of libtorch's allocator to <stem>.torch.json, unless that exists; defined by the
 // observer if it is preloaded (bench/dryrun/observer.cpp), else null.

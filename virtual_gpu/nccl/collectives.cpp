@@ -1,9 +1,9 @@
 // NCCL's collectives and point to point: checked, counted, and done when issued. Buffers are not
 // checked beyond their known contents: NCCL does not either (NCCL_CHECK_POINTERS is 0).
-#include "virtual_gpu/nccl/carried.h"
 #include "virtual_gpu/nccl/group.h"
-#include "virtual_gpu/nccl/reduced.h"
 #include "virtual_gpu/nccl/reduction.h"
+#include "virtual_gpu/nccl/values/carried.h"
+#include "virtual_gpu/nccl/values/reduced.h"
 
 using namespace virtual_gpu;
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "virtual_gpu/cudart/error.h"
-#include "virtual_gpu/nccl/carried.h"
-#include "virtual_gpu/nccl/own_memory.h"
+#include "virtual_gpu/nccl/memory/own_memory.h"
+#include "virtual_gpu/nccl/values/carried.h"
 #include "virtual_gpu/report/ending_signal.h"
 
 namespace virtual_gpu {

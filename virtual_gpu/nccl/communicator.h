@@ -34,8 +34,8 @@ struct TrafficCount {
   std::atomic<uint64_t> bytes{0};
 };
 
-struct Peers;         // virtual_gpu/nccl/carried.h
-class NcclOwnMemory;  // virtual_gpu/nccl/own_memory.h
+struct Peers;         // virtual_gpu/nccl/values/carried.h
+class NcclOwnMemory;  // virtual_gpu/nccl/memory/own_memory.h
 
 }  // namespace virtual_gpu
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "virtual_gpu/cudart/error.h"
-#include "virtual_gpu/nccl/carried.h"
-#include "virtual_gpu/nccl/own_memory.h"
+#include "virtual_gpu/nccl/memory/own_memory.h"
+#include "virtual_gpu/nccl/values/carried.h"
 
 using namespace virtual_gpu;
 

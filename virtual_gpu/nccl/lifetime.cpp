@@ -3,9 +3,9 @@
 #include <set>
 
 #include "virtual_gpu/device/machine.h"
-#include "virtual_gpu/nccl/carried.h"
 #include "virtual_gpu/nccl/group.h"
-#include "virtual_gpu/nccl/own_memory.h"
+#include "virtual_gpu/nccl/memory/own_memory.h"
+#include "virtual_gpu/nccl/values/carried.h"
 
 using namespace virtual_gpu;
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "virtual_gpu/device/machine.h"
-#include "virtual_gpu/nccl/carried.h"
-#include "virtual_gpu/nccl/meeting.h"
+#include "virtual_gpu/nccl/values/carried.h"
+#include "virtual_gpu/nccl/values/meeting.h"
 
 namespace virtual_gpu {
 namespace {

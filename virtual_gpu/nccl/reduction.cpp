@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "virtual_gpu/device/machine.h"
-#include "virtual_gpu/nccl/reduced.h"
+#include "virtual_gpu/nccl/values/reduced.h"
 
 using namespace virtual_gpu;
 

@@ -1,7 +1,7 @@
 // NCCL's user-defined reductions: a sum after each rank has multiplied its part.
 #pragma once
 
-#include "virtual_gpu/device/contents.h"
+#include "virtual_gpu/device/memory/contents.h"
 #include "virtual_gpu/nccl/communicator.h"
 
 namespace virtual_gpu {

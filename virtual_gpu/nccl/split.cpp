@@ -4,10 +4,10 @@
 #include <sstream>
 #include <utility>
 
-#include "virtual_gpu/nccl/carried.h"
 #include "virtual_gpu/nccl/communicator.h"
-#include "virtual_gpu/nccl/meeting.h"
-#include "virtual_gpu/nccl/own_memory.h"
+#include "virtual_gpu/nccl/memory/own_memory.h"
+#include "virtual_gpu/nccl/values/carried.h"
+#include "virtual_gpu/nccl/values/meeting.h"
 
 using namespace virtual_gpu;
 

@@ -5,7 +5,7 @@ Rationale: one rank of a large job says what that rank needs; the others need no
 Approach: in place of the program's store stands one of our own. A key that nobody set is one that an
   absent rank would have set: it holds what this rank set under the same name with its own number, or
   128 bytes, which is what NCCL's identity of a communicator is. Barriers are passed at once. Groups on
-  the host are torch's fake ones; on the card NCCL's stand-in answers (virtual_gpu/nccl/carried.h).
+  the host are torch's fake ones; on the card NCCL's stand-in answers (virtual_gpu/nccl/values/carried.h).
   Ranks of one dry run that ran before are not quite absent: their communicators have the identities
   that they gave them, so a receive finds what they sent.
 Limits: values of absent ranks are this rank's own; an object from one that has not run is refused. A

@@ -22,7 +22,7 @@ MOST_NAMED = 4  # of the lines of a loop
 HARMLESS = ("printed", "stored", "loss_scaling")
 COPIES = {"cpu", "to", "copy_", "numpy"}
 LISTS = {"tolist", "print", "format", "repr", "str"}
-# What torch's own Python reads for, by the file that does.
+# The purpose of reads in torch's own Python, by file.
 TORCH_READS = {
     os.path.join("amp", "grad_scaler.py"): "loss_scaling",
     "_tensor_str.py": "printed",

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "virtual_gpu/device/machine.h"
-#include "virtual_gpu/nccl/own_memory.h"
+#include "virtual_gpu/nccl/memory/own_memory.h"
 #include "virtual_gpu/report/ending_signal.h"
 #include "virtual_gpu/report/host_read.h"
 #include "virtual_gpu/report/json_text.h"

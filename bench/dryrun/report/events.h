@@ -1,5 +1,5 @@
 // A dry run's setting for the completion of work on the virtual card: Note [Late events] in
-// virtual_gpu/device/pending.h. No torch here.
+// virtual_gpu/device/streams/pending.h. No torch here.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -27,7 +27,7 @@ expect 0 '' dryrun --card rtx4090 --count 2 -- "$program" doctor --json
 [[ $(value 'card 1' found) == 'NVIDIA GeForce RTX 4090, 23.516 GiB, 0 B in use' ]] || fail "card 1: $(value 'card 1' found)"
 [[ $(value CUDA found) == *'RTX 4090, NVIDIA'* ]] || fail "CUDA: $(value CUDA found)"
 
-# What is missing, by name; without libtorch no step runs.
+# Missing things are named; without libtorch no step runs.
 HEADROOM_VIRTUAL_GPU=/nonexistent expect 0 '' doctor
 grep -q '^virtual GPU: needed for --device virtual' out || fail 'the missing stand-in has no line'
 grep -q '^  ./scripts/setup.sh && cmake --build --preset release$' out || fail 'no command repairs it'

@@ -10,7 +10,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../expect.sh"
 begin "$1"
 card=(dryrun --card h200)
 
-# What the user typed.
+# The message repeats the user's command.
 expect 2 '--card is needed' dryrun -- true
 expect 2 'a program is needed' "${card[@]}" --
 expect 2 "'--' is needed before the program" "${card[@]}" true

@@ -53,7 +53,7 @@ TEST(AllocatorRules, TheSmallestFreeBlockThatFitsIsTakenAndNeighboursAreJoined) 
   EXPECT_EQ(allocator.allocated(), 12 * kMiB);
 }
 
-// Note [Placement] in virtual_gpu/device/placement.h.
+// Note [Placement] in virtual_gpu/device/memory/placement.h.
 TEST(SegmentAddresses, ASegmentGoesIntoAHoleOfTheNewestRegionElseBelowTheRegionBefore) {
   SegmentAddresses addresses;
   const int64_t first = addresses.take(20 * kMiB);

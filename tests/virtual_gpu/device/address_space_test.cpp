@@ -1,4 +1,4 @@
-#include "virtual_gpu/device/address_space.h"
+#include "virtual_gpu/device/memory/address_space.h"
 
 #include <gtest/gtest.h>
 #include <malloc.h>

@@ -1,4 +1,4 @@
-#include "virtual_gpu/device/contents.h"
+#include "virtual_gpu/device/memory/contents.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 
 #include "tests/virtual_gpu/device/test_card.h"
 #include "virtual_gpu/device/device.h"
-#include "virtual_gpu/device/mapping.h"
+#include "virtual_gpu/device/memory/mapping.h"
 
 namespace {
 

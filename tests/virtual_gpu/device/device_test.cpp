@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/virtual_gpu/device/test_card.h"
-#include "virtual_gpu/device/mapping.h"
+#include "virtual_gpu/device/memory/mapping.h"
 
 namespace virtual_gpu {
 namespace {

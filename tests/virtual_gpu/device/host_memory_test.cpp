@@ -1,4 +1,4 @@
-#include "virtual_gpu/device/host_memory.h"
+#include "virtual_gpu/device/memory/host_memory.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

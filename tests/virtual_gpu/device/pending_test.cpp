@@ -1,5 +1,5 @@
 // The state of events, if they are done when the host waits.
-#include "virtual_gpu/device/pending.h"
+#include "virtual_gpu/device/streams/pending.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <memory>
 #include <thread>
 
-#include "virtual_gpu/device/stream.h"
+#include "virtual_gpu/device/streams/stream.h"
 
 namespace virtual_gpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "virtual_gpu/device/placement.h"
+#include "virtual_gpu/device/memory/placement.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

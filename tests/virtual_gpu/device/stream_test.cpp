@@ -1,4 +1,4 @@
-#include "virtual_gpu/device/stream.h"
+#include "virtual_gpu/device/streams/stream.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // NCCL's own memory, against published measurements.
-#include "virtual_gpu/nccl/own_bytes.h"
+#include "virtual_gpu/nccl/memory/own_bytes.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -8,9 +8,10 @@
 namespace headroom {
 
 // The driver's order of addresses, by the rules of Note [Placement] in
-// virtual_gpu/device/placement.h, which says what of real cards they are read from: of several
-// blocks that fit alike the allocator takes the one at the lowest address. The virtual card has
-// them for millions of blocks and knows no theory; here they are for the segments of one process.
+// virtual_gpu/device/memory/placement.h, which says what of real cards they are read from: of
+// several blocks that fit alike the allocator takes the one at the lowest address. The virtual card
+// has them for millions of blocks and knows no theory; here they are for the segments of one
+// process.
 class SegmentAddresses {
  public:
   int64_t take(int64_t bytes);  // a multiple of 2 MiB
