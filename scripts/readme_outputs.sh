@@ -92,8 +92,7 @@ $one_cell --precision bf16 --snapshot bf16.pickle --format json >bf16.jsonl
 show compare_records.txt 0 'headroom compare fp32.jsonl bf16.jsonl' first_parts 30
 show compare_gate.txt 1 'headroom compare bf16.jsonl fp32.jsonl --fail-on memory 2>&1 >report.txt'
 
-headroom profile --model-size 2.7B --profile-type training --device virtual:h200 --format json >record.json
-python3 -I "$top/scripts/lib/step_picture.py" record.json step.pickle | into step.svg
+headroom plot step.pickle --output step.svg 2>talk.txt && into step.svg <step.svg
 
 if python -c 'import torch' 2>talk.txt; then
   show dryrun.txt 0 'headroom dryrun --card rtx4090 -- python tests/virtual_gpu/programs/train_transformer.py' peaks

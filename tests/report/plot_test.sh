@@ -25,6 +25,17 @@ if command -v rsvg-convert >/dev/null; then
 fi
 PATH=/nowhere expect 5 'rsvg-convert: sudo apt-get install librsvg2-bin' plot records.jsonl -o none.png
 
+# A snapshot: its peak is that of `snapshot top`.
+"$program" profile --model-size small --context-length 128 --profile-type training --device virtual:h200 --snapshot step.pickle >/dev/null 2>&1 ||
+  fail 'no snapshot'
+expect 0 'peak drawn: ' plot step.pickle -o step.svg
+grep -q '<title>optimizer state</title>' step.svg || fail 'a purpose has no area'
+grep -q '>backward</text>' step.svg || fail 'a phase has no name'
+printf 'no pickle' >broken.pickle
+expect 3 'broken.pickle' plot broken.pickle -o none.svg
+expect 2 "'records.jsonl' is too much: a figure is of one snapshot" plot step.pickle records.jsonl -o none.svg
+expect 2 "--by: 'precision' is for Records, not for a snapshot" plot step.pickle --by precision -o none.svg
+
 # Nothing is written where something is wrong.
 expect 2 'needs a Records file.*example: ' plot
 expect 2 "--x-axis: 'contxt' is unknown" plot records.jsonl --x contxt -o none.svg

@@ -1,4 +1,5 @@
-// headroom plot: one figure of Records, for a write-up.
+// headroom plot: one figure of Records or of a snapshot, for a write-up.
+#include <algorithm>
 #include <exception>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "cli/record_files.h"
 #include "files/atomic_file.h"
 #include "profiling/report/figures/chosen_axes.h"
+#include "profiling/report/figures/memory_over_time.h"
+#include "profiling/snapshot/read.h"
 #include "text/quantity.h"
 #include "text/words.h"
 
@@ -23,9 +26,11 @@ constexpr const char* kPlotExample =
 
 CommandLine plot_command_line() {
   return {
-      "plot RECORDS.jsonl... [flags]",
+      "plot FILE... [flags]",
       "Draws one figure of saved Records: a measured figure against a setting or against another\n"
-      "figure, one line for each value of other settings.",
+      "figure, one line for each value of other settings. Of a snapshot (a .pickle file of any\n"
+      "PyTorch program) it draws the live memory by purpose, without axes to choose. Exit code 3:\n"
+      "the snapshot does not open.",
       {{.name = "x-axis",
         .value = "NAME",
         .help = "a setting, such as model-size, or a figure of --y-axis (default context-length)",
@@ -94,22 +99,59 @@ std::string converted(const std::string& svg, const std::string& format) {
   return outcome.output;
 }
 
+bool is_snapshot_file(const std::string& path) { return path.ends_with(".pickle"); }
+
+void check_plot_files(const Arguments& arguments) {
+  const std::vector<std::string>& files = arguments.positional;
+  if (files.empty()) {
+    throw UsageError(std::string("plot: needs a Records file (example: ") + kPlotExample + ")");
+  }
+  if (std::none_of(files.begin(), files.end(), is_snapshot_file)) return;
+  if (files.size() > 1) {
+    throw UsageError("plot: '" + files[1] +
+                     "' is too much: a figure is of one snapshot (example: headroom plot "
+                     "step.pickle)");
+  }
+  for (const char* flag : {"x-axis", "y-axis", "by"}) {
+    if (!arguments.has(flag)) continue;
+    throw UsageError(std::string("--") + flag + ": '" + arguments.get(flag) +
+                     "' is for Records, not for a snapshot (example: headroom plot step.pickle)");
+  }
+}
+
+Figure figure_of_snapshot(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  return memory_over_time(read_snapshot(path), name);
+}
+
+Figure figure_of_records(const Arguments& arguments, std::vector<std::string>& notes) {
+  const ChosenAxes axes = axes_of(arguments);
+  const std::vector<Record> records = records_of_files(arguments.positional, Keep::kWhole).records;
+  if (records.empty()) throw UsageError("no Records in " + arguments.positional.front());
+  try {
+    return figure_of(latest_of_each(records, notes), axes);
+  } catch (const std::runtime_error& error) {
+    throw UsageError(error.what());
+  }
+}
+
 int write_plot(const Arguments& arguments) {
   const std::string output = arguments.get("output", "plot.svg");
   const std::string format = format_of(output);
-  const ChosenAxes axes = axes_of(arguments);
-  if (arguments.positional.empty()) {
-    throw UsageError(std::string("plot: needs a Records file (example: ") + kPlotExample + ")");
-  }
+  axes_of(arguments);  // their errors come before a file is opened
+  check_plot_files(arguments);
   check_writable(output);
-  const std::vector<Record> records = records_of_files(arguments.positional, Keep::kWhole).records;
-  if (records.empty()) throw UsageError("no Records in " + arguments.positional.front());
   std::vector<std::string> notes;
   Figure figure;
-  try {
-    figure = figure_of(latest_of_each(records, notes), axes);
-  } catch (const std::runtime_error& error) {
-    throw UsageError(error.what());
+  if (is_snapshot_file(arguments.positional.front())) {
+    try {
+      figure = figure_of_snapshot(arguments.positional.front());
+    } catch (const std::runtime_error& error) {
+      log_error(error.what());
+      return kExitBadFile;
+    }
+  } else {
+    figure = figure_of_records(arguments, notes);
   }
   write_file_atomically(output, format == "svg" ? figure.svg : converted(figure.svg, format));
   notes.insert(notes.end(), figure.notes.begin(), figure.notes.end());

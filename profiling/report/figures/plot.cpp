@@ -52,6 +52,13 @@ Plot::Plot(std::string title, std::string x_name, std::string y_name, double mos
 double Plot::to_x(double x) const { return kLeft + kWidth * x / most_x_; }
 double Plot::to_y(double y) const { return kTop + kHeight * (1 - y / most_y_); }
 
+std::vector<SvgPoint> Plot::places_of(const std::vector<SvgPoint>& points) const {
+  std::vector<SvgPoint> places;
+  places.reserve(points.size());
+  for (const SvgPoint& point : points) places.push_back({to_x(point.x), to_y(point.y)});
+  return places;
+}
+
 void Plot::add_x_ticks(const std::vector<std::pair<double, std::string>>& ticks) {
   double free_from = 0;
   for (const auto& [value, text] : ticks) {
@@ -98,10 +105,16 @@ void Plot::add_dot(double x, double y, const char* colour, const std::string& ti
 }
 
 void Plot::add_path(const std::vector<SvgPoint>& points, const char* colour, bool dashed) {
-  std::vector<SvgPoint> places;
-  places.reserve(points.size());
-  for (const SvgPoint& point : points) places.push_back({to_x(point.x), to_y(point.y)});
-  marks_ += svg_path(places, colour, dashed);
+  marks_ += svg_path(places_of(points), colour, dashed);
+}
+
+void Plot::add_area(const std::vector<SvgPoint>& points, const char* colour,
+                    const std::string& tip) {
+  marks_ += svg_area(places_of(points), colour, tip);
+}
+
+void Plot::add_upright(double x) {
+  marks_ += svg_dashed_line(to_x(x), kTop, to_x(x), kTop + kHeight);
 }
 
 void Plot::add_cross_at_top(double x, const char* colour, const std::string& tip) {

@@ -28,6 +28,8 @@ class Plot {
 
   void add_dot(double x, double y, const char* colour, const std::string& tip);
   void add_path(const std::vector<SvgPoint>& points, const char* colour, bool dashed);
+  void add_area(const std::vector<SvgPoint>& points, const char* colour, const std::string& tip);
+  void add_upright(double x);  // a line from the bottom to the top
   void add_cross_at_top(double x, const char* colour, const std::string& tip);
   void add_text(double x, double y, const std::string& text);              // right of the point
   void add_key(const char* colour, bool dashed, const std::string& text);  // one line of the legend
@@ -37,6 +39,7 @@ class Plot {
  private:
   double to_x(double x) const;
   double to_y(double y) const;
+  std::vector<SvgPoint> places_of(const std::vector<SvgPoint>& points) const;
 
   std::string title_;
   std::string x_name_, y_name_;
