@@ -92,7 +92,7 @@ $one_cell --precision bf16 --snapshot bf16.pickle --format json >bf16.jsonl
 show compare_records.txt 0 'headroom compare fp32.jsonl bf16.jsonl' first_parts 30
 show compare_gate.txt 1 'headroom compare bf16.jsonl fp32.jsonl --fail-on memory 2>&1 >report.txt'
 
-headroom plot step.pickle --output step.svg 2>talk.txt && into step.svg <step.svg
+headroom plot step.pickle --output drawn.svg 2>talk.txt && into step.svg <drawn.svg
 
 if python -c 'import torch' 2>talk.txt; then
   show dryrun.txt 0 'headroom dryrun --card rtx4090 -- python tests/virtual_gpu/programs/train_transformer.py' peaks
