@@ -1,10 +1,10 @@
 #include "cli/report/report_files.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
+#include "cli/report/report_fits.h"
 #include "files/directory.h"
 #include "text/quantity.h"
 
@@ -14,18 +14,15 @@ namespace {
 constexpr const char* kReportExample =
     " (example: headroom report step.pickle records.jsonl --output report.html)";
 
-bool is_regular_file(const std::string& path) {
-  struct stat facts = {};
-  return stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
-}
-
 // A pipe can be read only once, so its name decides.
 bool holds_records(const std::string& path) {
   if (path.ends_with(".jsonl") || path.ends_with(".json")) return true;
-  return is_regular_file(path) && std::ifstream(path).peek() == '{';
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error) && std::ifstream(path).peek() == '{';
 }
 
 void add_file(const std::string& path, ReportFiles& files) {
+  if (holds_fit(path)) return files.fits.push_back(path);
   (holds_records(path) ? files.records : files.snapshots).push_back(path);
 }
 
@@ -35,12 +32,15 @@ void add_folder(const std::string& folder, ReportFiles& files) {
   bool found = false;
   for (const std::string& name : names) {
     const std::string path = in_directory(folder, name);
-    if (!(name.ends_with(".pickle") || name.ends_with(".jsonl")) || is_directory(path)) continue;
+    const bool is_data = name.ends_with(".pickle") || name.ends_with(".jsonl");
+    if (is_directory(path) || !(is_data || holds_fit(path))) continue;
     add_file(path, files);
     found = true;
   }
   if (!found) {
-    throw UsageError("report: '" + folder + "' has no .pickle and no .jsonl file" + kReportExample);
+    throw UsageError("report: '" + folder +
+                     "' has no .pickle and no .jsonl file and no answer of headroom fit" +
+                     kReportExample);
   }
 }
 
@@ -64,7 +64,7 @@ ReportFiles report_files(const std::vector<std::string>& paths) {
 
 std::vector<std::string> names_of(const ReportFiles& files) {
   std::vector<std::string> names;
-  for (const auto* paths : {&files.snapshots, &files.records}) {
+  for (const auto* paths : {&files.snapshots, &files.records, &files.fits}) {
     for (const std::string& path : *paths) names.push_back(path.substr(path.rfind('/') + 1));
   }
   return names;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # headroom report without a browser: its inputs, its exit codes, the file that it writes.
-# Usage: command_test.sh HEADROOM MAKE_SNAPSHOT RECORDS.jsonl
+# Usage: command_test.sh HEADROOM MAKE_SNAPSHOT RECORDS.jsonl FIT.json
 set -uo pipefail
 
 # shellcheck source-path=SCRIPTDIR source=../expect.sh
@@ -8,6 +8,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../expect.sh"
 
 make_snapshot=$(realpath "$2")
 records=$(realpath "$3")
+fit=$(realpath "$4")
 begin "$1"
 
 "$make_snapshot" 5000 step.pickle >made || fail 'no sample was made'
@@ -29,6 +30,16 @@ mkdir folder nothing
 cp step.pickle records.jsonl folder
 expect 0 '' report folder --output folder.html
 grep -q '<title>Memory report: step.pickle, records.jsonl</title>' folder.html || fail 'a folder is not its files'
+
+# An answer of headroom fit: its picture, and each set with its command.
+cp "$fit" folder/answer.json
+echo '{"records": []}' >folder/other.json
+expect 0 '' report folder --output fit.html
+grep -q '<h2>What fits</h2>' fit.html || fail 'the answers of fit are not in the report'
+grep -q 'peaks with the CUDA context' fit.html || fail 'the answers of fit have no picture'
+grep -q '<td>headroom profile --model-size 2.7B' fit.html || fail 'an answer of fit has no command'
+sed 's/"peak_allocated_bytes"/"peak"/' "$fit" >lacking.json
+expect 2 "'lacking.json' lacks a part of a document of headroom fit" report lacking.json
 
 # Nothing is written where something is wrong.
 rm -f report.html

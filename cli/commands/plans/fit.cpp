@@ -16,6 +16,7 @@
 #include "cli/log.h"
 #include "cli/output.h"
 #include "files/atomic_file.h"
+#include "plan/fit/answers/drawing.h"
 #include "plan/fit/answers/report.h"
 #include "plan/fit/questions/judge.h"
 #include "plan/fit/vary.h"
@@ -118,7 +119,7 @@ int fit(const Arguments& arguments) {
   }
   log_status("");
   if (!output.empty() && !found.result.answers.empty()) {
-    write_file_atomically(output, fit_svg(found));
+    write_file_atomically(output, fit_svg(fit_document(found)));
   }
   if (table_format == TableFormat::kJson) {
     print(fit_document(found).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");

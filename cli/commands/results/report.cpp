@@ -9,6 +9,7 @@
 #include "cli/flags/flags.h"
 #include "cli/log.h"
 #include "cli/report/report_files.h"
+#include "cli/report/report_fits.h"
 #include "cli/report/report_records.h"
 #include "files/atomic_file.h"
 #include "profiling/report/page/page.h"
@@ -22,10 +23,9 @@ CommandLine report_command_line() {
       "report FILE... [--output report.html]",
       "Writes one HTML file that shows memory snapshots (.pickle files of any PyTorch program)\n"
       "and Records: memory over time, everything that is live at any moment, segments with\n"
-      "their holes, tables and figures. A folder stands for its .pickle and .jsonl files. The\n"
-      "page loads nothing, so it opens offline and can be mailed. Exit code 3: a snapshot does "
-      "not\n"
-      "open.",
+      "their holes, tables and figures; and answers of headroom fit --format json. A folder\n"
+      "stands for its .pickle and .jsonl files and its answers. The page loads nothing, so it\n"
+      "opens offline and can be mailed. Exit code 3: a snapshot does not open.",
       {{.name = "output",
         .value = "FILE",
         .help = "the HTML file to write (default report.html)",
@@ -58,7 +58,7 @@ int write_report(const Arguments& arguments) {
     log_error(error.what());
     return kExitBadFile;
   }
-  page.tables = records_html(files.records);
+  page.tables = records_html(files.records) + fits_html(files.fits);
   write_file_atomically(output, to_html(page));
   log_line("wrote " + output);
   return kExitOk;

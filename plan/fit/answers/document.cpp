@@ -1,6 +1,7 @@
 // The answers as one JSON document.
 #include "plan/cost/fullest_ranks.h"
 #include "plan/fit/answers/command_line.h"
+#include "plan/fit/answers/drawing.h"
 #include "plan/fit/answers/report.h"
 #include "plan/fit/questions/capacity.h"
 #include "plan/fit/questions/need.h"
@@ -134,6 +135,10 @@ ordered_json questions_document(const Questions& questions) {
 }
 
 }  // namespace
+
+std::string title_of(const FitFound& found) {
+  return fit_title(asked_document(found.question), found.card.name);
+}
 
 ordered_json fit_document(const FitFound& found) {
   ordered_json document = {{"schema_version", 1},

@@ -255,26 +255,6 @@ Table nearest_table(const FitFound& found) {
 
 }  // namespace
 
-std::string title_of(const FitFound& found) {
-  const RunSpec& base = found.question.base;
-  const MeshQuestion& meshes = found.question.meshes;
-  const std::string gpus = meshes.gpus > 1 ? std::to_string(meshes.gpus) + " x " : "";
-  const std::string on = base.model_size + " on " + gpus + found.card.name;
-  const std::string batch = meshes.global_batch > 0
-                                ? ", global batch " + std::to_string(meshes.global_batch)
-                                : ", batch " + std::to_string(base.batch_size);
-  const std::string context = ", context " + std::to_string(base.context_length);
-  switch (found.question.open) {
-    case Open::kBatch:
-      return "Largest batch: " + on + context;
-    case Open::kContext:
-      return "Largest context: " + on + batch;
-    case Open::kNothing:
-      break;
-  }
-  return "Cheapest sets that fit: " + on + batch + context;
-}
-
 FullestCard fullest_card(const FitFound& found, const Record& record) {
   FullestCard card{
       .rank = std::nullopt,

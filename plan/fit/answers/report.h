@@ -45,7 +45,4 @@ std::vector<Table> fit_report(const FitFound& found);
 
 nlohmann::ordered_json fit_document(const FitFound& found);
 
-// The answers' peaks in order of cost, the card's memory as a line.
-std::string fit_svg(const FitFound& found);
-
 }  // namespace headroom
