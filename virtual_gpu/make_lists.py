@@ -40,6 +40,18 @@ DRIVER = dict.fromkeys((
     "cuCtxFromGreenCtx", "cuGreenCtxCreate", "cuGreenCtxDestroy", "cuGreenCtxStreamCreate",
     "cuDevResourceGenerateDesc", "cuDevSmResourceSplitByCount", "cuDeviceGetDevResource",
     "cuStreamWriteValue32"), 801)
+# Functions of CUDA 12's runtime that CUDA 13's lacks.
+CUDA12 = dict.fromkeys((
+    "cudaGraphAddDependencies_v2", "cudaGraphAddNode_v2", "cudaGraphGetEdges_v2",
+    "cudaGraphNodeGetDependentNodes_v2", "cudaGraphRemoveDependencies_v2",
+    "cudaLaunchCooperativeKernelMultiDevice", "cudaMemPrefetchAsync_v2_ptsz",
+    "cudaSetDoubleForDevice", "cudaSetDoubleForHost", "cudaSignalExternalSemaphoresAsync_v2",
+    "cudaSignalExternalSemaphoresAsync_v2_ptsz", "cudaStreamGetCaptureInfo_v2_ptsz",
+    "cudaStreamGetCaptureInfo_v3_ptsz", "cudaStreamUpdateCaptureDependencies_v2",
+    "cudaStreamUpdateCaptureDependencies_v2_ptsz", "cudaThreadExit", "cudaThreadGetCacheConfig",
+    "cudaThreadGetLimit", "cudaThreadSetCacheConfig", "cudaThreadSetLimit",
+    "cudaThreadSynchronize", "cudaWaitExternalSemaphoresAsync_v2",
+    "cudaWaitExternalSemaphoresAsync_v2_ptsz"), 801)
 CUDNN_NOT_SUPPORTED = 3000
 IS_SIZE = re.compile("_bufferSize(Ext)?$")
 # The results of these have a size that depends on what the matrices hold.
@@ -80,9 +92,9 @@ def defined_here(objects: Path) -> set[str]:
 def with_handle(nvidia: Path) -> set[str]:
     """Of cuDNN, cuSOLVER and cuSPARSE, by their headers."""
     names: set[str] = set()
-    for library, headers, mark in (("cudnn", "cudnn/include/cudnn*.h", "CUDNNWINAPI"),
-                                   ("cusolverDn", "cu13/include/cusolverDn.h", "CUSOLVERAPI"),
-                                   ("cusparse", "cu13/include/cusparse*.h", "CUSPARSEAPI")):
+    for library, headers, mark in (("cudnn", "*/include/cudnn*.h", "CUDNNWINAPI"),
+                                   ("cusolverDn", "*/include/cusolverDn.h", "CUSOLVERAPI"),
+                                   ("cusparse", "*/include/cusparse*.h", "CUSPARSEAPI")):
         text = " ".join(path.read_text() for path in sorted(nvidia.glob(headers)))
         functions = re.findall(rf"{mark}\s+({library}\w+)\s*\(([^;]*)\)\s*;", text)
         names |= {name for name, parameters in functions if f"{library}Handle_t" in parameters}
@@ -113,7 +125,7 @@ def lists(torch: Path, objects: Path) -> dict[Path, str]:
         for name in sorted(imported - have):
             if re.match(f"{library}[A-Z]", name):
                 refused[name] = code
-    refused |= {name: code for name, code in DRIVER.items() if name not in have}
+    refused |= {name: code for name, code in (DRIVER | CUDA12).items() if name not in have}
     handled = with_handle(torch.parent / "nvidia")
     for name in sorted(name for name in handled - have if name.startswith("cudnn")):
         refused[name] = CUDNN_NOT_SUPPORTED

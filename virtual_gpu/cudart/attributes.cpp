@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "virtual_gpu/cudart/cuda12.h"
 #include "virtual_gpu/cudart/error.h"
 #include "virtual_gpu/cudart/texture_limits.h"
 #include "virtual_gpu/device/visible.h"
@@ -123,7 +124,8 @@ int attribute(const Card& card, int card_of_host, cudaDeviceAttr attr) {
 }
 
 // The constants among the properties.
-void set_limits(cudaDeviceProp& prop) {
+template <typename Properties>
+void set_limits(Properties& prop) {
   prop.warpSize = kWarpSize;
   prop.memPitch = kMaxPitch;
   prop.maxThreadsPerBlock = kThreadsPerBlock;
@@ -133,11 +135,16 @@ void set_limits(cudaDeviceProp& prop) {
   prop.textureAlignment = kTextureAlignment;
   prop.surfaceAlignment = kTextureAlignment;
   prop.texturePitchAlignment = kTexturePitchAlignment;
+  // CUDA 12 has one that is no texture limit after the first two.
   int* texture = &prop.maxTexture1D;
-  for (const auto& [attr, value] : kTextureLimits) *texture++ = value;
+  for (const auto& [attr, value] : kTextureLimits) {
+    if (attr == cudaDevAttrMaxTexture2DWidth) texture = prop.maxTexture2D;
+    *texture++ = value;
+  }
 }
 
-void set_supported(cudaDeviceProp& prop) {
+template <typename Properties>
+void set_supported(Properties& prop) {
   for (int* const supported :
        {&prop.canMapHostMemory, &prop.concurrentKernels, &prop.unifiedAddressing,
         &prop.streamPrioritiesSupported, &prop.globalL1CacheSupported, &prop.localL1CacheSupported,
@@ -148,7 +155,8 @@ void set_supported(cudaDeviceProp& prop) {
   }
 }
 
-void describe(const Card& card, cudaDeviceProp& prop) {
+template <typename Properties>
+void describe(const Card& card, Properties& prop) {
   std::snprintf(prop.name, sizeof prop.name, "%s", card.name.c_str());
   prop.totalGlobalMem = card.total_bytes;
   prop.sharedMemPerBlock = card.shared_memory_per_block;
@@ -166,7 +174,57 @@ void describe(const Card& card, cudaDeviceProp& prop) {
   prop.reservedSharedMemPerBlock = card.reserved_shared_memory_per_block;
 }
 
+// What only one version's structure has.
+template <typename Ask>
+void set_members_of_one_version(const Ask& ask, cudaDeviceProp& prop) {
+  prop.deviceNumaId = ask(cudaDevAttrNumaId);
+}
+
+template <typename Ask>
+void set_members_of_one_version(const Ask& ask, DeviceProperties12& prop) {
+  prop.clockRate = ask(cudaDevAttrClockRate);
+  prop.deviceOverlap = ask(cudaDevAttrGpuOverlap);
+  prop.maxTexture1DLinear = ask(cudaDevAttrMaxTexture1DLinearWidth);
+  prop.memoryClockRate = ask(cudaDevAttrMemoryClockRate);
+  prop.singleToDoublePrecisionPerfRatio = ask(cudaDevAttrSingleToDoublePrecisionPerfRatio);
+}
+
+template <typename Properties>
+cudaError_t describe_visible(int device, Properties& prop) {
+  if (const cudaError_t error = usable()) return error;
+  if (device < 0 || device >= Machine::get().count()) return result(cudaErrorInvalidDevice);
+  const Card& card = Machine::get().device(device).card();
+  const auto ask = [&](cudaDeviceAttr attr) {
+    return attribute(card, Machine::get().card_of_host(device), attr);
+  };
+  prop = {};
+  set_limits(prop);
+  set_supported(prop);
+  describe(card, prop);
+  std::ranges::copy(Machine::get().uuid(device), prop.uuid.bytes);
+  prop.ECCEnabled = ask(cudaDevAttrEccEnabled);
+  prop.pciBusID = ask(cudaDevAttrPciBusId);
+  prop.asyncEngineCount = ask(cudaDevAttrAsyncEngineCount);
+  prop.clusterLaunch = ask(cudaDevAttrClusterLaunch);
+  prop.persistingL2CacheMaxSize = ask(cudaDevAttrMaxPersistingL2CacheSize);
+  prop.accessPolicyMaxWindowSize = ask(cudaDevAttrMaxAccessPolicyWindowSize);
+  set_members_of_one_version(ask, prop);
+  return cudaSuccess;
+}
+
 }  // namespace
+
+namespace virtual_gpu {
+
+cudaError_t describe_device(cudaDeviceProp& properties, int device) {
+  return describe_visible(device, properties);
+}
+
+cudaError_t describe_device(DeviceProperties12& properties, int device) {
+  return describe_visible(device, properties);
+}
+
+}  // namespace virtual_gpu
 
 extern "C" {
 
@@ -176,28 +234,6 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attr, int device) 
   if (attr <= 0 || attr >= cudaDevAttrMax) return result(cudaErrorInvalidValue);
   *value =
       attribute(Machine::get().device(device).card(), Machine::get().card_of_host(device), attr);
-  return cudaSuccess;
-}
-
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* prop, int device) {
-  if (const cudaError_t error = usable()) return error;
-  if (device < 0 || device >= Machine::get().count()) return result(cudaErrorInvalidDevice);
-  const Card& card = Machine::get().device(device).card();
-  const auto ask = [&](cudaDeviceAttr attr) {
-    return attribute(card, Machine::get().card_of_host(device), attr);
-  };
-  *prop = {};
-  set_limits(*prop);
-  set_supported(*prop);
-  describe(card, *prop);
-  std::ranges::copy(Machine::get().uuid(device), prop->uuid.bytes);
-  prop->ECCEnabled = ask(cudaDevAttrEccEnabled);
-  prop->pciBusID = ask(cudaDevAttrPciBusId);
-  prop->asyncEngineCount = ask(cudaDevAttrAsyncEngineCount);
-  prop->clusterLaunch = ask(cudaDevAttrClusterLaunch);
-  prop->persistingL2CacheMaxSize = ask(cudaDevAttrMaxPersistingL2CacheSize);
-  prop->accessPolicyMaxWindowSize = ask(cudaDevAttrMaxAccessPolicyWindowSize);
-  prop->deviceNumaId = ask(cudaDevAttrNumaId);
   return cudaSuccess;
 }
 

@@ -2,16 +2,10 @@
 #include <cstdio>
 
 #include "virtual_gpu/cudart/error.h"
+#include "virtual_gpu/device/runtime.h"
 #include "virtual_gpu/device/visible.h"
 
 using namespace virtual_gpu;
-
-namespace {
-
-// The versions of libtorch 2.11's build; its checks compare with them.
-constexpr int kCudaVersion = 13000;
-
-}  // namespace
 
 extern "C" {
 
@@ -38,13 +32,14 @@ cudaError_t cudaSetDevice(int device) {
   return cudaSuccess;
 }
 
+// A driver as new as the program's CUDA.
 cudaError_t cudaDriverGetVersion(int* version) {
-  *version = kCudaVersion;
+  *version = cuda_version();
   return cudaSuccess;
 }
 
 cudaError_t cudaRuntimeGetVersion(int* version) {
-  *version = kCudaVersion;
+  *version = cuda_version();
   return cudaSuccess;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "virtual_gpu/cudart/cuda12.h"
 #include "virtual_gpu/cudart/error.h"
 
 using namespace virtual_gpu;
@@ -45,6 +46,33 @@ cudaError_t give_nodes(const std::vector<Node*>& nodes, cudaGraphNode_t* out, si
 
 }  // namespace
 
+namespace virtual_gpu {
+
+cudaError_t capture_info(cudaStream_t handle, cudaStreamCaptureStatus* status,
+                         unsigned long long* id, cudaGraph_t* graph,
+                         const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** edges,
+                         size_t* count) {
+  if (const cudaError_t error = usable()) return error;
+  Machine& machine = Machine::get();
+  const std::optional<CaptureInfo> capture = machine.streams.capture_of(machine.stream(handle));
+  *status = status_of(capture);
+  if (!capture) return cudaSuccess;
+  if (id != nullptr) *id = capture->id;
+  if (graph != nullptr) *graph = reinterpret_cast<cudaGraph_t>(capture->graph);
+  if (dependencies != nullptr) {
+    *dependencies = reinterpret_cast<const cudaGraphNode_t*>(capture->leaves->data());
+  }
+  if (edges != nullptr) *edges = nullptr;
+  if (count != nullptr) *count = capture->leaves->size();
+  return cudaSuccess;
+}
+
+cudaError_t dependencies_of(cudaGraphNode_t node, cudaGraphNode_t* dependencies, size_t* count) {
+  return give_nodes(reinterpret_cast<Node*>(node)->after, dependencies, count);
+}
+
+}  // namespace virtual_gpu
+
 extern "C" {
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
@@ -71,25 +99,6 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
   return cudaSuccess;
 }
 
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status,
-                                     unsigned long long* id, cudaGraph_t* graph,
-                                     const cudaGraphNode_t** dependencies,
-                                     const cudaGraphEdgeData** edges, size_t* count) {
-  if (const cudaError_t error = usable()) return error;
-  Machine& machine = Machine::get();
-  const std::optional<CaptureInfo> capture = machine.streams.capture_of(machine.stream(handle));
-  *status = status_of(capture);
-  if (!capture) return cudaSuccess;
-  if (id != nullptr) *id = capture->id;
-  if (graph != nullptr) *graph = reinterpret_cast<cudaGraph_t>(capture->graph);
-  if (dependencies != nullptr) {
-    *dependencies = reinterpret_cast<const cudaGraphNode_t*>(capture->leaves->data());
-  }
-  if (edges != nullptr) *edges = nullptr;
-  if (count != nullptr) *count = capture->leaves->size();
-  return cudaSuccess;
-}
-
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
   std::vector<Node*> all;
   for (const auto& node : as_graph(graph)->nodes) all.push_back(node.get());
@@ -102,11 +111,6 @@ cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, siz
     if (node->after.empty()) roots.push_back(node.get());
   }
   return give_nodes(roots, nodes, count);
-}
-
-cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* dependencies,
-                                         cudaGraphEdgeData*, size_t* count) {
-  return give_nodes(reinterpret_cast<Node*>(node)->after, dependencies, count);
 }
 
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) {

@@ -75,7 +75,7 @@ cudnnBackendDescriptor_t make_device(const Card& card, int ordinal) {
 
 }  // namespace
 
-void* cudnn_function(const char* name) { return real_function("libcudnn.so.9", name); }
+void* cudnn_function(const char* name) { return real_function("libcudnn", name); }
 
 std::string cudnn_device_text(const Card& card, int ordinal) {
   std::string text = "{";

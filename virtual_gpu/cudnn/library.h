@@ -9,7 +9,7 @@
 
 namespace virtual_gpu {
 
-// A function of the real libcudnn.so.9; nullptr if it or the library is missing.
+// A function of the real libcudnn; nullptr if it or the library is missing.
 void* cudnn_function(const char* name);
 
 // Calls the real function, not this library's definition of the same name.

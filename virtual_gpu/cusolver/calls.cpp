@@ -6,7 +6,7 @@
 namespace {
 
 constexpr virtual_gpu::AskedLibrary kCusolver{
-    .file = "libcusolver.so.12",
+    .file = "libcusolver",
     .blank = virtual_gpu::blank_handle,
     .not_initialized = virtual_gpu::kCusolverNotInitialized,
     .not_supported = virtual_gpu::kCusolverNotSupported,

@@ -6,7 +6,7 @@
 namespace {
 
 constexpr virtual_gpu::AskedLibrary kCusparse{
-    .file = "libcusparse.so.12",
+    .file = "libcusparse",
     .blank = virtual_gpu::blank_cusparse_handle,
     .not_initialized = virtual_gpu::kCusparseNotInitialized,
     .not_supported = virtual_gpu::kCusparseNotSupported,

@@ -18,10 +18,9 @@ uintptr_t mark_of_objects() {
       int (*)(void**, int64_t, int64_t, int64_t, void*, void*, void*, int, int, int, int);
   using Destroy = int (*)(void*);
   constexpr int k32BitIndices = 2;
-  const auto create =
-      reinterpret_cast<Create>(real_function("libcusparse.so.12", "cusparseCreateCsr"));
+  const auto create = reinterpret_cast<Create>(real_function("libcusparse", "cusparseCreateCsr"));
   const auto destroy =
-      reinterpret_cast<Destroy>(real_function("libcusparse.so.12", "cusparseDestroySpMat"));
+      reinterpret_cast<Destroy>(real_function("libcusparse", "cusparseDestroySpMat"));
   if (create == nullptr || destroy == nullptr) return 0;
   void* matrix = nullptr;
   uintptr_t nothing = 0;
@@ -93,7 +92,7 @@ const char* cusparseGetErrorString(int status) {
   if (status == kCusparseNotSupported) return "not supported on a virtual GPU";
   using Text = const char* (*)(int);
   static const auto real =
-      reinterpret_cast<Text>(real_function("libcusparse.so.12", "cusparseGetErrorString"));
+      reinterpret_cast<Text>(real_function("libcusparse", "cusparseGetErrorString"));
   return real == nullptr ? "an error of cuSPARSE" : real(status);
 }
 

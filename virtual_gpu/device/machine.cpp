@@ -1,6 +1,5 @@
 #include "virtual_gpu/device/machine.h"
 
-#include <link.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -12,9 +11,9 @@
 #include <cstdlib>
 #include <new>
 #include <stdexcept>
-#include <string_view>
 #include <system_error>
 
+#include "virtual_gpu/device/runtime.h"
 #include "virtual_gpu/device/visible.h"
 
 namespace virtual_gpu {
@@ -69,24 +68,6 @@ std::string unused_stem(const std::string& prefix) {
   return stem;
 }
 
-// The stand-in has CUDA 13's structures; a program built for another runtime would read and write
-// beyond them.
-int find_other_runtime(dl_phdr_info* library, size_t, void* found) {
-  const std::string_view path = library->dlpi_name;
-  const size_t name = path.find("/libcudart.so.");
-  if (name == std::string_view::npos || path.substr(name).starts_with("/libcudart.so.13")) return 0;
-  *static_cast<std::string*>(found) = path;
-  return 1;
-}
-
-void refuse_other_runtime() {
-  std::string found;
-  dl_iterate_phdr(find_other_runtime, &found);
-  if (found.empty()) return;
-  throw std::invalid_argument("the program is built for " + found +
-                              "; supported: CUDA 13 (libcudart.so.13), as in libtorch 2.11");
-}
-
 }  // namespace
 
 int cards_of_machine() {
@@ -128,7 +109,7 @@ Machine::Machine()
 
 void Machine::read_environment() {
   try {
-    refuse_other_runtime();
+    refuse_unknown_runtime();
     const std::string text = environment("HEADROOM_VIRTUAL_CARD");
     if (text.empty()) {
       throw std::invalid_argument(

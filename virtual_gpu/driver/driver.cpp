@@ -11,6 +11,7 @@
 #include <string>
 
 #include "virtual_gpu/cudart/error.h"
+#include "virtual_gpu/device/runtime.h"
 
 using namespace virtual_gpu;
 
@@ -227,6 +228,12 @@ CUresult cuGetProcAddress(const char* name, void** function, int, cuuint64_t,
   return found ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
+#undef cuGetProcAddress
+// CUDA 11's, which a statically linked runtime takes if it finds no other: without a status.
+CUresult cuGetProcAddress(const char* name, void** function, int version, cuuint64_t flags) {
+  return cuGetProcAddress_v2(name, function, version, flags, nullptr);
+}
+
 cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned,
                                              unsigned long long,
                                              cudaDriverEntryPointQueryResult* status) {
@@ -240,7 +247,8 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, 
 
 cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags,
                                     cudaDriverEntryPointQueryResult* status) {
-  return cudaGetDriverEntryPointByVersion(name, function, 13000, flags, status);
+  return cudaGetDriverEntryPointByVersion(name, function, static_cast<unsigned>(cuda_version()),
+                                          flags, status);
 }
 
 }  // extern "C"

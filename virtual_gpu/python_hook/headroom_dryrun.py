@@ -9,6 +9,7 @@ import atexit
 import contextlib
 import json
 import os
+import re
 import sys
 import threading
 
@@ -18,10 +19,9 @@ import headroom_host_init
 import headroom_places
 import headroom_reads
 
-SUPPORTED = (
-    "supported: PyTorch 2.11 for CUDA 13 (pip install torch==2.11.0; "
-    "C++: libtorch 2.11 for CUDA 13)"
-)
+CUDA_MAJORS = (12, 13)
+OLDEST = (2, 4)
+SUPPORTED = "supported: PyTorch 2.4 and newer for CUDA 12 or 13 (pip install torch)"
 SNAPSHOT_ENTRIES = 1000000
 STATISTICS = {
     "peak_allocated_bytes": "allocated_bytes.all.peak",
@@ -230,19 +230,21 @@ def python_ends():
 
 def refuse_wheel(torch):
     cuda = torch.version.cuda
-    if cuda is not None and cuda.split(".")[0] != "13":
-        sys.stderr.write(
-            f"headroom dryrun: torch {torch.__version__} is built for CUDA {cuda}; {SUPPORTED}\n"
-        )
-        raise SystemExit(5)
     if cuda is None:
-        sys.stderr.write(
-            f"headroom dryrun: torch {torch.__version__} is built without CUDA; {SUPPORTED}\n"
-        )
-    elif not torch.__version__.startswith("2.11."):
-        sys.stderr.write(
-            f"headroom dryrun: torch {torch.__version__} is not tested; {SUPPORTED}\n"
-        )
+        reason = f"is built for {'ROCm' if torch.version.hip else 'the CPU'}, without CUDA"
+    elif int(cuda.split(".")[0]) not in CUDA_MAJORS:
+        reason = f"is built for CUDA {cuda}"
+    elif release(torch) < OLDEST:
+        reason = "is too old"
+    else:
+        return
+    sys.stderr.write(f"headroom dryrun: torch {torch.__version__} {reason}; {SUPPORTED}\n")
+    raise SystemExit(5)
+
+
+def release(torch):
+    """(2, 11) of 2.11.0+cu130."""
+    return tuple(int(part) for part in re.findall(r"\d+", torch.__version__)[:2])
 
 
 def watch_operations(torch):
@@ -301,8 +303,6 @@ def _watched_recording(record, process):
 
 def torch_imported(torch):
     refuse_wheel(torch)
-    if torch.version.cuda is None:
-        return
     process = Process(torch)
     atexit.register(process.finish)
     os.register_at_fork(after_in_child=process.forget)

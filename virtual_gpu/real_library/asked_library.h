@@ -15,7 +15,7 @@ using Word = uintptr_t;
 
 // How to query one library, and its status codes.
 struct AskedLibrary {
-  const char* file;
+  const char* file;     // "libcusolver"
   void* (*blank)();     // replaces a handle; nullptr: no queries are possible
   int not_initialized;  // no handle was given
   int not_supported;

@@ -13,16 +13,51 @@
 #include "virtual_gpu/real_library/real_library.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace virtual_gpu {
 
-// A library's caller was linked with it or opened it: it is in the process already.
+namespace {
+
+struct Files {
+  std::string start;  // "/libcudnn.so."
+  std::vector<std::string> paths;
+};
+
+int note_path(dl_phdr_info* library, size_t, void* data) {
+  auto* files = static_cast<Files*>(data);
+  const std::string_view path = library->dlpi_name;
+  if (path.find(files->start) != std::string_view::npos) files->paths.emplace_back(path);
+  return 0;
+}
+
+bool is_ours(const void* function) {
+  static const char here = 0;
+  Dl_info theirs;
+  Dl_info ours;
+  return dladdr(function, &theirs) != 0 && dladdr(&here, &ours) != 0 &&
+         theirs.dli_fbase == ours.dli_fbase;
+}
+
+}  // namespace
+
+// A library's caller was linked with it or opened it: it is in the process already. By its name
+// without the version, which is another one in each CUDA.
 void* real_function(const char* library, const char* name) {
-  void* opened = dlopen(library, RTLD_NOW);
-  return opened == nullptr ? nullptr : dlsym(opened, name);
+  Files files{.start = std::string("/") + library + ".so.", .paths = {}};
+  dl_iterate_phdr(note_path, &files);
+  for (const std::string& path : files.paths) {
+    void* opened = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+    void* function = opened == nullptr ? nullptr : dlsym(opened, name);
+    if (function != nullptr && !is_ours(function)) return function;
+  }
+  return nullptr;
 }
 
 namespace {

@@ -5,8 +5,8 @@
 
 namespace virtual_gpu {
 
-// A function of the real library with this file name, not our definition of that name; nullptr if
-// it or the library is missing.
+// A function of the process's own library ("libcudnn"), whatever its version, not our definition of
+// that name; nullptr if it or the library is missing.
 void* real_function(const char* library, const char* name);
 
 // Replaces a handle that only a card could make, in queries to a real library.

@@ -43,6 +43,32 @@ TEST(Cudart, TheCardIsTheOneDescribed) {
   EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "reading it clears it";
 }
 
+// The bytes of CUDA 12's cudaDeviceProp, by the offsets in its header.
+extern "C" cudaError_t cudaGetDeviceProperties_v2(void* properties, int device);
+
+TEST(Cudart, AProgramOfCuda12HasThePropertiesWhereItsHeaderHasThem) {
+  std::array<char, 1032 + 8> bytes{};
+  bytes.fill(7);
+  ASSERT_EQ(cudaGetDeviceProperties_v2(bytes.data(), 1), cudaSuccess);
+  cudaDeviceProp properties{};
+  ASSERT_EQ(cudaGetDeviceProperties(&properties, 1), cudaSuccess);
+  const auto at = [&](size_t offset) {
+    int value = 0;
+    std::memcpy(&value, &bytes[offset], sizeof value);
+    return value;
+  };
+  EXPECT_STREQ(bytes.data(), "Test Card");
+  EXPECT_EQ(at(360) * 10 + at(364), 90) << "compute capability";
+  EXPECT_EQ(at(388), properties.multiProcessorCount);
+  EXPECT_EQ(at(408), properties.maxTexture1D);
+  EXPECT_EQ(at(420), properties.maxTexture2D[0]);
+  EXPECT_EQ(at(616), properties.l2CacheSize);
+  EXPECT_EQ(at(696), static_cast<int>(properties.sharedMemPerBlockOptin));
+  EXPECT_EQ(at(772), properties.clusterLaunch);
+  EXPECT_EQ(bytes[1031], 0);
+  EXPECT_EQ(bytes[1032], 7) << "nothing is written behind the structure";
+}
+
 int device_attribute(cudaDeviceAttr attribute) {
   int value = 0;
   EXPECT_EQ(cudaDeviceGetAttribute(&value, attribute, 0), cudaSuccess);

@@ -1,0 +1,14 @@
+// The CUDA that the program was built for, by the runtime library that the process has loaded.
+#pragma once
+
+namespace virtual_gpu {
+
+// As cudaRuntimeGetVersion() gives it: 12080 for CUDA 12.8. The process's own runtime gives it; a
+// process without one has the CUDA that this library was built with.
+int cuda_version();
+inline int cuda_major() { return cuda_version() / 1000; }
+
+// Throws std::invalid_argument if the process has loaded a runtime whose structures are unknown.
+void refuse_unknown_runtime();
+
+}  // namespace virtual_gpu
