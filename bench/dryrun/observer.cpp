@@ -21,6 +21,11 @@
 #include <cstdio>
 #include <string>
 
+// The libtorch that this library was compiled for: "2.11". Python's hook asks (headroom_built.py).
+extern "C" const char* headroom_observed_torch() {
+  return C10_STRINGIZE(TORCH_VERSION_MAJOR) "." C10_STRINGIZE(TORCH_VERSION_MINOR);
+}
+
 namespace {
 
 using Allocator = c10::cuda::CUDACachingAllocator::CUDAAllocator;
@@ -63,8 +68,7 @@ std::string libtorch_version() {
 }
 
 bool is_known(const std::string& version) {
-  const std::string known =
-      std::to_string(TORCH_VERSION_MAJOR) + "." + std::to_string(TORCH_VERSION_MINOR) + ".";
+  const std::string known = std::string(headroom_observed_torch()) + ".";
   return version.compare(0, known.size(), known) == 0;
 }
 

@@ -1,55 +1,62 @@
 #!/usr/bin/env bash
-# What `headroom dryrun` does with PyTorch wheels it was not made for, and with transformers on the one
-# it was. Downloads gigabytes into build/wheels, so CI does not run it.
-#   studies/programs/check_wheels.sh [torch==VERSION | transformers]...
-#     default: transformers torch==2.9.1 (for CUDA 12) torch (the newest)
-# Prints, for each, the exit code and what the dry run said. Exit codes: 0, or 1 when a program neither
-# ran (0) nor was refused (5).
-set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
-
-headroom=$PWD/build/release/bin/headroom
-programs=$PWD/tests/virtual_gpu/programs
-transformers=transformers==4.57.1
-[[ $# -gt 0 ]] || set -- transformers torch==2.9.1 torch
+# Runs programs under `headroom dryrun` in PyTorch wheels as PyPI has them, each with its own CUDA, and writes
+# what became of each: wheels.jsonl and wheels.md.
+#   check_wheels.sh [--output-dir DIR] [--remove] VERSION...     e.g. 2.8.0 2.11.0
+#     A version that .venv has not is installed into build/wheels/torch-VERSION (5 to 8 GB, once). Its row stands
+#     beside those that DIR (results/virtual) holds already. --remove: deletes each environment after its runs.
+# Exit codes: 0 every program ran or was refused, 2 usage, 3 some did not, 5 headroom is not built or a
+# version cannot be installed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/usage.sh
+source scripts/lib/usage.sh
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/table_files.sh
+source scripts/lib/table_files.sh
+output_dir=results/virtual
+remove=no
+versions=()
+help_asked "${1:-}"
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --output-dir)
+      [[ -n ${2:-} ]] || { printf '%s needs a value\n' "$1" >&2 && exit 2; }
+      output_dir=$2
+      shift 2
+      ;;
+    --remove)
+      remove=yes
+      shift
+      ;;
+    [0-9]*.[0-9]*)
+      versions+=("$1")
+      shift
+      ;;
+    *) printf "check_wheels.sh: unknown argument '%s' (allowed: --output-dir, --remove, versions such as 2.8.0)\n" "$1" >&2 && exit 2 ;;
+  esac
+done
+[[ ${#versions[@]} -gt 0 ]] || { printf 'check_wheels.sh: which versions? (such as 2.8.0 2.11.0)\n' >&2 && exit 2; }
+need_headroom
+mkdir -p "$output_dir"
 status=0
 
-# venv NAME REQUIREMENT...: installed once; prints its Python.
-venv() {
-  local folder=build/wheels/$1
-  shift
-  if [[ ! -e $folder/complete ]]; then
+# install VERSION FOLDER
+install() {
+  [[ ! -e $2/complete ]] || return 0
+  rm -rf "$2"
+  python3 -m venv "$2" && "$2/bin/python" -m pip install -q --no-cache-dir "torch==$1" numpy >&2 && touch "$2/complete"
+}
+
+for version in "${versions[@]}"; do
+  folder=$PWD/build/wheels/torch-$version
+  if [[ -e $(echo .venv/lib/python3*/site-packages/torch-"$version".dist-info) ]]; then
+    folder=$PWD/.venv
+  elif ! install "$version" "$folder"; then
+    printf 'check_wheels.sh: torch %s cannot be installed (no network, no wheel for this Python, or no space)\n' "$version" >&2
     rm -rf "$folder"
-    python3 -m venv "$folder" && "$folder/bin/python" -m pip install -q --no-cache-dir "$@" >&2 || return
-    touch "$folder/complete"
+    exit 5
   fi
-  printf '%s\n' "$PWD/$folder/bin/python"
-}
-
-# run PYTHON PROGRAM [ARGUMENT]
-run() {
-  local code
-  printf '== %s\n' "${*:2}"
-  "$headroom" dryrun --card a100-80gb -- "$@"
-  code=$?
-  printf 'exit code %s\n' "$code"
-  [[ $code -eq 0 || $code -eq 5 ]] || status=1
-}
-
-for wanted in "$@"; do
-  printf '=== %s\n' "$wanted"
-  if [[ $wanted == transformers ]]; then
-    # Beside the torch of .venv, not into it.
-    folder=$PWD/build/wheels/transformers
-    [[ -e $folder/complete ]] || { .venv/bin/python -m pip install -q --target "$folder" "$transformers" &&
-      touch "$folder/complete"; } || { status=1 && continue; }
-    for model in gpt2 llama; do
-      PYTHONPATH=$folder run .venv/bin/python "$programs/train_transformers.py" "$model"
-    done
-  elif python=$(venv "$wanted" "$wanted" numpy); then
-    run "$python" "$programs/train_linear.py"
-  else
-    status=1
-  fi
+  python3 studies/programs/wheels.py run "$headroom" "$folder/bin/python" "$output_dir/wheels.jsonl" || status=$?
+  [[ $remove == no || $folder == "$PWD/.venv" ]] || rm -rf "$folder"
 done
+python3 studies/programs/wheels.py table "$output_dir/wheels.jsonl" >"$output_dir/wheels.md"
 exit "$status"

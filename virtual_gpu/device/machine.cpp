@@ -109,7 +109,7 @@ Machine::Machine()
 
 void Machine::read_environment() {
   try {
-    refuse_unknown_runtime();
+    end_with_unknown_runtime();
     const std::string text = environment("HEADROOM_VIRTUAL_CARD");
     if (text.empty()) {
       throw std::invalid_argument(

@@ -10,9 +10,10 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <charconv>
-#include <stdexcept>
+#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,7 @@ constexpr std::string_view kFile = "/libcudart.so.";
 constexpr int kBuiltWith = 13000;
 constexpr int kOldestMajor = 12;
 constexpr int kNewestMajor = 13;
+constexpr int kEnvironment = 5;  // headroom's exit code for what the machine lacks
 
 struct Runtime {
   std::string path;
@@ -70,12 +72,16 @@ int cuda_version() {
   return version;
 }
 
-void refuse_unknown_runtime() {
+void end_with_unknown_runtime() {
   const Runtime runtime = loaded_runtime();
   if (runtime.major == 0) return;
   if (runtime.major >= kOldestMajor && runtime.major <= kNewestMajor) return;
-  throw std::invalid_argument("the program is built for " + runtime.path +
-                              "; supported: CUDA 12 and 13 (libcudart.so.12, libcudart.so.13)");
+  std::fprintf(stderr,
+               "virtual GPU: the program is built for %s; supported: CUDA %d and %d "
+               "(libcudart.so.%d, libcudart.so.%d)\n",
+               runtime.path.c_str(), kOldestMajor, kNewestMajor, kOldestMajor, kNewestMajor);
+  std::fflush(nullptr);
+  _exit(kEnvironment);
 }
 
 }  // namespace virtual_gpu

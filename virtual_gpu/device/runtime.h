@@ -8,7 +8,8 @@ namespace virtual_gpu {
 int cuda_version();
 inline int cuda_major() { return cuda_version() / 1000; }
 
-// Throws std::invalid_argument if the process has loaded a runtime whose structures are unknown.
-void refuse_unknown_runtime();
+// Ends the process with exit code 5, after one line, if it has a runtime whose structures are
+// unknown.
+void end_with_unknown_runtime();
 
 }  // namespace virtual_gpu

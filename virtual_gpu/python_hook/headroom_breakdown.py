@@ -9,6 +9,7 @@ import json
 import os
 import sys
 
+import headroom_built
 import headroom_owners
 import headroom_places
 
@@ -123,8 +124,8 @@ class Breakdown:
 
     def start(self, snapshot_entries):
         global library, owners, is_compiling
-        if not self.torch.__version__.startswith("2.11."):
-            self.reason = f"torch {self.torch.__version__} is not supported; supported: 2.11"
+        if not headroom_built.is_for(self.torch):
+            self.reason = f"it needs torch {headroom_built.built_for()}, which headroom is built for"
             return
         library = _load()
         owners = headroom_owners.Owners(self.torch, library)

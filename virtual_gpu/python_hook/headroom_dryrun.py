@@ -15,6 +15,7 @@ import threading
 
 import headroom_absent
 import headroom_autotune
+import headroom_built
 import headroom_host_init
 import headroom_places
 import headroom_reads
@@ -163,6 +164,7 @@ class Process:
         self.is_finished = True
         headroom_reads.tell_reads(None)
         headroom_reads.tell_ending(None)
+        reads = self.reads.report()
         report = {
             "pid": os.getpid(),
             "torch": self.torch.__version__,
@@ -170,9 +172,10 @@ class Process:
             "refused": self.refused,
             "uncaught": self.uncaught,
             "skipped_host_init_bytes": headroom_host_init.skipped_bytes,
-            "host_reads": self.reads.report(),
+            "host_reads": reads,
             "values": self.reads.answers.report(),
             "groups": list(headroom_absent.groups),
+            "lacks": headroom_built.lacks(self.torch, reads),
         }
         if self.breakdown:
             report["breakdown"] = self.breakdown_report()
@@ -254,7 +257,7 @@ def watch_operations(torch):
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     library = os.path.join(folder, "libheadroom_operations.so")
     # Compiled for one version, and of one program alone: the libraries it needs are loaded already.
-    if torch.__version__.startswith("2.11.") and os.path.exists(library):
+    if headroom_built.is_for(torch) and os.path.exists(library):
         ctypes.CDLL(library).headroom_watch_operations()
 
 

@@ -23,6 +23,17 @@ def _after_torch(torch):
         sys.stderr.write(f"headroom dryrun: no allocator statistics of this process: {error!r}\n")
 
 
+def _end_where_a_library_is_missing(torch, error):
+    """A half-installed torch: its own error is a page long and names no remedy."""
+    missing = str(error).split(": cannot open shared object file")
+    if len(missing) > 1:
+        sys.stderr.write(
+            f"headroom dryrun: torch in {os.path.dirname(torch.__file__)} is not whole: no "
+            f"{missing[0].split()[-1]}; install it again: pip install --force-reinstall torch\n"
+        )
+        raise SystemExit(5)
+
+
 class _TorchFinder:
     """Lets the other finders find torch, and calls us when it has been executed."""
 
@@ -46,7 +57,11 @@ class _TorchFinder:
         execute = loader.exec_module
 
         def exec_module(module):
-            execute(module)
+            try:
+                execute(module)
+            except (ImportError, OSError) as error:
+                _end_where_a_library_is_missing(module, error)
+                raise
             if self in sys.meta_path:  # once
                 sys.meta_path.remove(self)
                 _after_torch(module)

@@ -92,6 +92,7 @@ ordered_json process_document(const ParsedReport& parsed) {
       {"snapshot_error", parsed.allocator.value("snapshot_error", "")},
       {"skipped_host_init_bytes", parsed.allocator.value("skipped_host_init_bytes", int64_t{0})}};
   process["ended_by_signal"] = parsed.stand_in.value("ended_by_signal", 0);
+  process["lacks"] = parsed.allocator.value("lacks", json::array());
   process["host_reads"] = host_reads_document(parsed.stand_in, parsed.allocator);
   for (const char* field : {"small_host_reads", "peak_pinned_bytes", "not_supported", "assumed",
                             "rank", "world_size", "communicators"}) {

@@ -116,6 +116,9 @@ void add_remarks(std::string& text, const std::string& who, const ordered_json& 
   if (const int64_t skipped = process["skipped_host_init_bytes"]; skipped > 0) {
     text += who + "not drawn on the host: " + format_bytes(skipped) + " of initial values\n";
   }
+  for (const ordered_json& lacked : process["lacks"]) {
+    text += who + "not with this torch: " + lacked.get<std::string>() + "\n";
+  }
   if (!process["not_supported"].empty()) {
     text += who + "not covered by the virtual GPU: " +
             join(process["not_supported"].get<std::vector<std::string>>()) + "\n";

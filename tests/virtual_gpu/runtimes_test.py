@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Programs of other CUDA versions, without any of their wheels: an empty library has the name of their runtime.
+
+usage: runtimes_test.py HEADROOM FAKE_RUNTIME.so
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+# Opens the runtime and asks the stand-in, which is in front of it, as a program of that CUDA does.
+PROGRAM = """
+import ctypes, sys
+ctypes.CDLL(sys.argv[1])
+cuda = ctypes.CDLL(None)
+version, driver = ctypes.c_int(), ctypes.c_int()
+assert cuda.cudaRuntimeGetVersion(ctypes.byref(version)) == 0
+assert cuda.cudaDriverGetVersion(ctypes.byref(driver)) == 0
+def properties(function):
+    block = (ctypes.c_ubyte * 2048)(*([7] * 2048))
+    assert function(block, 0) == 0
+    data = bytes(block)
+    used = len(data.rstrip(b"\\x07"))
+    return used, int.from_bytes(data[360:364], "little"), int.from_bytes(data[356:360], "little")
+stream, status, number = ctypes.c_void_p(), ctypes.c_int(), ctypes.c_ulonglong(3)
+assert cuda.cudaStreamCreate(ctypes.byref(stream)) == 0
+assert cuda.cudaStreamBeginCapture(stream, 2) == 0
+# Registers that a function of three arguments does not set.
+beyond = [ctypes.c_void_p(8)] * 4 if version.value < 13000 else [None] * 4
+assert cuda.cudaStreamGetCaptureInfo(stream, ctypes.byref(status), ctypes.byref(number), *beyond) == 0
+print(version.value, driver.value, status.value, number.value > 3 or number.value < 3,
+      *properties(cuda.cudaGetDeviceProperties), *properties(cuda.cudaGetDeviceProperties_v2))
+"""
+
+
+def run(major: int) -> subprocess.CompletedProcess:
+    with tempfile.TemporaryDirectory() as folder:
+        runtime = Path(folder) / f"libcudart.so.{major}"
+        shutil.copy(FAKE, runtime)
+        command = [HEADROOM, "dryrun", "--card", "a10g", "--", sys.executable, "-S", "-c", PROGRAM, str(runtime)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+class Runtimes(unittest.TestCase):
+    # 728 bytes are CUDA 11's structure, 1032 CUDA 12's, 1008 CUDA 13's. An A10G is 8.6.
+    def test_cuda_12_is_asked_by_the_names_and_structures_of_its_headers(self):
+        done = run(12)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.split(), "12040 12040 1 True 728 8 0 1032 8 0".split())
+
+    def test_cuda_13_has_its_own_structure_under_the_plain_name(self):
+        done = run(13)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        words = done.stdout.split()
+        self.assertEqual(words[:2], ["13040", "13040"])
+        self.assertEqual(words[4], "1008")
+        self.assertEqual(words[7:], "1032 8 0".split())
+
+    def test_an_unknown_runtime_is_refused_in_one_line(self):
+        for major in (11, 14):
+            done = run(major)
+            self.assertEqual(done.returncode, 5, done.stderr)
+            said = [line for line in done.stderr.splitlines() if line.startswith("virtual GPU: ")]
+            self.assertEqual(len(said), 1, done.stderr)
+            self.assertRegex(said[0], rf"is built for /.*/libcudart\.so\.{major}; supported: CUDA 12 and 13")
+
+
+if __name__ == "__main__":
+    FAKE = sys.argv.pop()
+    HEADROOM = sys.argv.pop()
+    unittest.main()
