@@ -16,6 +16,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 HEADROOM_PRESET=dev scripts/setup.sh || exit 5
 check "build" cmake --build --preset dev -j "${HEADROOM_JOBS:-2}"
 check "ctest" ctest --preset nightly
+check "other versions of torch" env HEADROOM_BIN=build/dev/bin/headroom studies/programs/check_wheels.sh --remove \
+  --output-dir build/wheels/nightly 2.4.1 2.5.1 2.6.0 2.7.1 2.8.0 2.9.1 2.10.0
 if [[ ${#failed[@]} -gt 0 ]]; then
   printf '== FAILED: %s\n' "$(names_of_failed)"
   exit 1

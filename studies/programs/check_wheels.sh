@@ -2,8 +2,10 @@
 # Runs programs under `headroom dryrun` in PyTorch wheels as PyPI has them, each with its own CUDA, and writes
 # what became of each: wheels.jsonl and wheels.md.
 #   check_wheels.sh [--output-dir DIR] [--remove] VERSION...     e.g. 2.8.0 2.11.0
+#   check_wheels.sh --smoke VERSION...                           one program of each, writes nothing
 #     A version that .venv has not is installed into build/wheels/torch-VERSION (5 to 8 GB, once). Its row stands
 #     beside those that DIR (results/virtual) holds already. --remove: deletes each environment after its runs.
+#     --smoke: a version that is not installed within 150 s is left out, with a line.
 # Exit codes: 0 every program ran or was refused, 2 usage, 3 some did not, 5 headroom is not built or a
 # version cannot be installed.
 set -euo pipefail
@@ -14,7 +16,9 @@ source scripts/lib/usage.sh
 source scripts/lib/table_files.sh
 output_dir=results/virtual
 remove=no
+columns=()
 versions=()
+seconds=3600
 help_asked "${1:-}"
 while [[ $# -gt 0 ]]; do
   case $1 in
@@ -27,23 +31,32 @@ while [[ $# -gt 0 ]]; do
       remove=yes
       shift
       ;;
+    --smoke)
+      columns=("decoder, BF16")
+      seconds=150
+      shift
+      ;;
     [0-9]*.[0-9]*)
       versions+=("$1")
       shift
       ;;
-    *) printf "check_wheels.sh: unknown argument '%s' (allowed: --output-dir, --remove, versions such as 2.8.0)\n" "$1" >&2 && exit 2 ;;
+    *) printf "check_wheels.sh: unknown argument '%s' (allowed: --output-dir, --remove, --smoke, versions such as 2.8.0)\n" "$1" >&2 && exit 2 ;;
   esac
 done
 [[ ${#versions[@]} -gt 0 ]] || { printf 'check_wheels.sh: which versions? (such as 2.8.0 2.11.0)\n' >&2 && exit 2; }
+if [[ ${#columns[@]} -gt 0 ]]; then
+  output_dir=$(mktemp -d)
+  trap 'rm -rf "$output_dir"' EXIT
+fi
 need_headroom
-mkdir -p "$output_dir"
 status=0
 
 # install VERSION FOLDER
 install() {
   [[ ! -e $2/complete ]] || return 0
   rm -rf "$2"
-  python3 -m venv "$2" && "$2/bin/python" -m pip install -q --no-cache-dir "torch==$1" numpy >&2 && touch "$2/complete"
+  python3 -m venv "$2" &&
+    timeout "$seconds" "$2/bin/python" -m pip install -q --no-cache-dir "torch==$1" numpy >&2 && touch "$2/complete"
 }
 
 for version in "${versions[@]}"; do
@@ -51,12 +64,14 @@ for version in "${versions[@]}"; do
   if [[ -e $(echo .venv/lib/python3*/site-packages/torch-"$version".dist-info) ]]; then
     folder=$PWD/.venv
   elif ! install "$version" "$folder"; then
-    printf 'check_wheels.sh: torch %s cannot be installed (no network, no wheel for this Python, or no space)\n' "$version" >&2
     rm -rf "$folder"
-    exit 5
+    printf 'check_wheels.sh: torch %s is not installed (no network, no wheel for this Python, no space, or over %s s)\n' \
+      "$version" "$seconds" >&2
+    [[ ${#columns[@]} -gt 0 ]] || exit 5
+    continue
   fi
-  python3 studies/programs/wheels.py run "$headroom" "$folder/bin/python" "$output_dir/wheels.jsonl" || status=$?
+  python3 studies/programs/wheels.py run "$headroom" "$folder/bin/python" "$output_dir/wheels.jsonl" "${columns[@]}" || status=$?
   [[ $remove == no || $folder == "$PWD/.venv" ]] || rm -rf "$folder"
 done
-python3 studies/programs/wheels.py table "$output_dir/wheels.jsonl" >"$output_dir/wheels.md"
+[[ ${#columns[@]} -gt 0 ]] || python3 studies/programs/wheels.py table "$output_dir/wheels.jsonl" >"$output_dir/wheels.md"
 exit "$status"
