@@ -1,5 +1,6 @@
 // cuBLAS: handles, and matrix products, which are counted. ATen's other calls succeed and do
 // nothing (other.inc): they work on device memory, which holds no values.
+#include <cublasLt.h>
 #include <cublas_v2.h>
 
 #include "virtual_gpu/cublas/matrix_product.h"
@@ -52,7 +53,7 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
 }
 
 cublasStatus_t cublasGetVersion_v2(cublasHandle_t, int* version) {
-  *version = CUBLAS_VERSION;
+  *version = static_cast<int>(cublasLtGetVersion());
   return CUBLAS_STATUS_SUCCESS;
 }
 

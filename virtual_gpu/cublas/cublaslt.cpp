@@ -5,6 +5,8 @@
 
 #include "virtual_gpu/cublas/matrix_product.h"
 #include "virtual_gpu/cudart/error.h"
+#include "virtual_gpu/device/runtime.h"
+#include "virtual_gpu/real_library/real_library.h"
 
 using namespace virtual_gpu;
 
@@ -30,12 +32,22 @@ struct Preference {
   uint64_t workspace_bytes = 0;
 };
 
+// Of the program's own library.
+size_t real_version() {
+  auto* real = reinterpret_cast<size_t (*)()>(real_function("libcublasLt", "cublasLtGetVersion"));
+  return real == nullptr ? CUBLAS_VERSION : real();
+}
+
 }  // namespace
 
 extern "C" {
 
-size_t cublasLtGetVersion() { return CUBLAS_VERSION; }
-size_t cublasLtGetCudartVersion() { return CUDART_VERSION; }
+size_t cublasLtGetVersion() {
+  static const size_t version = real_version();
+  return version;
+}
+
+size_t cublasLtGetCudartVersion() { return static_cast<size_t>(cuda_version()); }
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
   if (usable() != cudaSuccess) return CUBLAS_STATUS_NOT_INITIALIZED;

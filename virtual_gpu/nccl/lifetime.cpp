@@ -6,6 +6,7 @@
 #include "virtual_gpu/nccl/group.h"
 #include "virtual_gpu/nccl/memory/own_memory.h"
 #include "virtual_gpu/nccl/values/carried.h"
+#include "virtual_gpu/real_library/real_library.h"
 
 using namespace virtual_gpu;
 
@@ -62,6 +63,9 @@ extern "C" {
 
 ncclResult_t ncclGetVersion(int* version) {
   if (version == nullptr) return nccl_failure(ncclInvalidArgument, "no place for the version");
+  static const auto real =
+      reinterpret_cast<ncclResult_t (*)(int*)>(real_function("libnccl", "ncclGetVersion"));
+  if (real != nullptr) return real(version);  // libtorch's own NCCL
   *version = NCCL_VERSION_CODE;
   return ncclSuccess;
 }

@@ -7,7 +7,8 @@
 //   pages (channel.cc); a connection to a neighbour keeps a buffer per channel, made when its
 //   algorithm is first used (transport/p2p.cc, net.cc, nvls.cc). Settings are read from the
 //   environment like NCCL's.
-// Limits: NCCL finds the number of channels by a search of the machine's links, which are unknown
+// Limits: a program with another NCCL has 2.28.9's figures. NCCL finds the number of channels by a
+// search of the machine's links, which are unknown
 //   here: the card's usual number is used (cards/cards.json), and every figure is assumed. Ranks
 //   fill a host before the next, and every network card is equally near. No CollNet, no PAT, no
 //   shared resources of a split, no registered buffers. Cards over PCIe are assumed to reach each
