@@ -107,8 +107,9 @@ void add_remarks(std::string& text, const std::string& who, const ordered_json& 
     return;
   }
   if (!process["statistics_readable"].get<bool>()) {
+    const std::string version = process["torch"];
     text += who + "allocator statistics: not readable for this libtorch (" +
-            process["torch"].get<std::string>() + ")\n";
+            (version.empty() ? "before 2.9" : version) + ")\n";
   } else if (process["devices"].front()["allocator"].is_null()) {
     text += who + "allocator statistics: none, it does not allocate through libtorch or did not " +
             "end by itself; peak reserved is all the memory that it took\n";
