@@ -1,7 +1,7 @@
 """Prints a published measurement beside our Records, as Markdown.
 
-usage: published_table.py PUBLISHED.json RECORDS.jsonl [--peaks]
---peaks: one row a cell and no title, as the README shows it; else every phase that was published.
+usage: published_table.py PUBLISHED.json RECORDS.jsonl [--peaks | --program CELLS.json]
+--program: a column of the published program itself, from program_cells.py. --peaks: one row a cell and no title, as the README shows it; else every phase that was published.
 """
 
 import json
@@ -52,8 +52,23 @@ def rows(published, records):
             yield [key, name, *comparison(gib, ours)]
 
 
+def program_column(program, lines):
+    """Its torch, and its figure beside each row, bold where it has not the published digits."""
+    known = {(str(c["context_length"]), c["profile_type"], c["precision"]): c for c in program["cells"]}
+    column = []
+    for context, mode, precision, name, published, *_ in lines:
+        figure = known[context, mode, precision][name] / GIB
+        is_equal = f"{figure:.3f}" == published
+        column.append(f"{figure:.4f}" if is_equal else f"**{figure:.4f}**")
+    return f"its program, torch {program['torch'].split('+')[0]}", column
+
+
 def main():
     peaks_only = sys.argv[3:] == ["--peaks"]
+    program = None
+    if sys.argv[3:4] == ["--program"]:
+        with open(sys.argv[4], encoding="utf-8") as file:
+            program = json.load(file)
     with open(sys.argv[1], encoding="utf-8") as file:
         published = json.load(file)
     records = read_records(sys.argv[2])
@@ -61,6 +76,13 @@ def main():
     head = ["context", "mode", "precision", "", "published, GiB", "ours, GiB", "difference", "cause"]
     rule = ["---:", "---", "---", "---", "---:", "---:", "---:", "---"]
     lines = [[*map(str, key), *row, numbers.get((key, row[0]), "")] for key, *row in rows(published, records)]
+    if program:
+        name, column = program_column(program, lines)
+        head.insert(5, name)
+        rule.insert(5, "---:")
+        for line, figure in zip(lines, column, strict=True):
+            line.insert(5, figure)
+        equal = sum("**" not in figure for figure in column)
     shown = [head, rule, *lines]
     if peaks_only:
         shown = [row[:3] + row[4:7] for row in shown if row[3] in ("", "---", "peak")]
@@ -72,6 +94,8 @@ def main():
         print("\nFigures with a known cause of their difference:\n")
         for number, cause in enumerate(published["causes"], start=1):
             print(f"{number}. {cause['cause']}.")
+    if program:
+        print(f"\nThe published program itself, under headroom dryrun: {equal} of {len(column)} figures have the published digits.")
     print(f"\nPublished: {published['what']} ({published['source']}).")
     print(f"\nOurs: {published['device']}, peak allocated, no card in the machine; {published['protocol']['what']}.")
 

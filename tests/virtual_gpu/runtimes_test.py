@@ -4,6 +4,7 @@
 usage: runtimes_test.py HEADROOM FAKE_RUNTIME.so
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -36,12 +37,17 @@ print(version.value, driver.value, status.value, number.value > 3 or number.valu
 """
 
 
-def run(major: int) -> subprocess.CompletedProcess:
+def run(major: int, found_by: str = "path") -> subprocess.CompletedProcess:
     with tempfile.TemporaryDirectory() as folder:
         runtime = Path(folder) / f"libcudart.so.{major}"
         shutil.copy(FAKE, runtime)
-        command = [HEADROOM, "dryrun", "--card", "a10g", "--", sys.executable, "-S", "-c", PROGRAM, str(runtime)]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+        opened = runtime.name if found_by == "LD_LIBRARY_PATH" else str(runtime)
+        lent = {"LD_LIBRARY_PATH": folder, "LD_PRELOAD": str(runtime)}
+        environment = {name: value for name, value in lent.items() if name == found_by}
+        command = [HEADROOM, "dryrun", "--card", "a10g", "--", sys.executable, "-S", "-c", PROGRAM, opened]
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, env={**os.environ, **environment}
+        )
 
 
 class Runtimes(unittest.TestCase):
@@ -50,6 +56,12 @@ class Runtimes(unittest.TestCase):
         done = run(12)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout.split(), "12040 12040 1 True 728 8 0 1032 8 0".split())
+
+    def test_a_runtime_elsewhere_or_preloaded_is_found_and_stays_behind_the_stand_in(self):
+        for found_by in ("LD_LIBRARY_PATH", "LD_PRELOAD"):
+            done = run(12, found_by)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stdout.split()[:3], ["12040", "12040", "1"], found_by)
 
     def test_cuda_13_has_its_own_structure_under_the_plain_name(self):
         done = run(13)
