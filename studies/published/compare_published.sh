@@ -32,9 +32,7 @@ status=0
   --profile-type "$(axis profile_type)" --precision "$(axis precision)" \
   "${protocol[@]}" --format jsonl >"$output_dir/published.jsonl" || status=$?
 table=(python3 -IS studies/published/published_table.py "$file" "$output_dir/published.jsonl")
-program=()
-[[ ! -s $output_dir/published_program.json ]] || program=(--program "$output_dir/published_program.json")
-"${table[@]}" "${program[@]}" >"$output_dir/published.md"
+"${table[@]}" >"$output_dir/published.md"
 "${table[@]}" --peaks >"$output_dir/published_peaks.md"
 cat "$output_dir/published.md"
 exit "$status"

@@ -1,11 +1,12 @@
 """Prints a published measurement beside our Records, as Markdown.
 
-usage: published_table.py PUBLISHED.json RECORDS.jsonl [--peaks | --program CELLS.json]
---program: a column of the published program itself, from program_cells.py. --peaks: one row a cell and no title, as the README shows it; else every phase that was published.
+usage: published_table.py PUBLISHED.json RECORDS.jsonl [--peaks]
+published_program.json beside the Records, from program_cells.py, is a column. --peaks: one row a cell and no title, as the README shows it; else every phase that was published.
 """
 
 import json
 import sys
+from pathlib import Path
 
 GIB = 1 << 30
 
@@ -65,10 +66,8 @@ def program_column(program, lines):
 
 def main():
     peaks_only = sys.argv[3:] == ["--peaks"]
-    program = None
-    if sys.argv[3:4] == ["--program"]:
-        with open(sys.argv[4], encoding="utf-8") as file:
-            program = json.load(file)
+    cells = Path(sys.argv[2]).with_name("published_program.json")
+    program = json.loads(cells.read_text()) if cells.exists() and not peaks_only else None
     with open(sys.argv[1], encoding="utf-8") as file:
         published = json.load(file)
     records = read_records(sys.argv[2])
