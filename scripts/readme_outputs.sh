@@ -3,6 +3,7 @@
 #   readme_outputs.sh [--output-dir DIR]      DIR defaults to results/readme
 # A file begins with its command as it was run. Of a long report only some tables are kept; "..." stands where
 # one of them is cut, "pid" for a process number. scripts/update_docs.sh puts the files into the documents. step.svg is drawn from the same step.
+# README_OUTPUTS=few leaves out what takes longest: part of `headroom dryrun`, and the commands of ./recipes/install.sh.
 # Exit codes: 0 all are written, 2 usage, 3 a command failed, 5 headroom is not built, or there is no Python
 # with torch (then the files of `headroom dryrun` are left as they were and the rest is written).
 # shellcheck disable=SC2317 # filters are called by show()
@@ -94,24 +95,27 @@ show compare_gate.txt 1 'headroom compare bf16.jsonl fp32.jsonl --fail-on memory
 
 headroom plot step.pickle --output drawn.svg 2>talk.txt && into step.svg <drawn.svg
 
-if python -c 'import torch' 2>talk.txt; then
+few=${README_OUTPUTS:-}
+if python -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)'; then
   show dryrun.txt 0 'headroom dryrun --card rtx4090 -- python tests/virtual_gpu/programs/train_transformer.py' peaks
-  show dryrun_oom.txt 0 'headroom dryrun --card rtx4090 --bytes 12GiB -- python tests/virtual_gpu/programs/out_of_memory.py caught' peaks
-  for batch in 2 3; do
-    headroom dryrun --card rtx4090 --snapshot "batch$batch.pickle" -- \
-      python tests/virtual_gpu/programs/train_batches.py --batch-size "$batch" >whole.txt 2>talk.txt
-  done
-  show dryrun_compare.txt 0 'headroom compare batch2.pickle batch3.pickle'
+  if [[ $few != few ]]; then
+    show dryrun_oom.txt 0 'headroom dryrun --card rtx4090 --bytes 12GiB -- python tests/virtual_gpu/programs/out_of_memory.py caught' peaks
+    for batch in 2 3; do
+      headroom dryrun --card rtx4090 --snapshot "batch$batch.pickle" -- \
+        python tests/virtual_gpu/programs/train_batches.py --batch-size "$batch" >whole.txt 2>talk.txt
+    done
+    show dryrun_compare.txt 0 'headroom compare batch2.pickle batch3.pickle'
+  fi
   show dryrun_breakdown.txt 0 'headroom dryrun --card rtx4090 --breakdown -- python tests/virtual_gpu/programs/broken_down.py accumulated' parts 'Memory of|By module|By step'
 else
   printf 'readme_outputs.sh: no Python with torch: dryrun*.txt are left as they were\n' >&2
   [[ $status -ne 0 ]] || status=5
 fi
 # Where ./recipes/install.sh was run.
-if [[ -x $top/build/stacks/serve/bin/python ]]; then
+if [[ $few != few && -x $top/build/stacks/serve/bin/python ]]; then
   show serve.txt 0 'headroom serve --config llama-3.1-8b --card h100-80gb --max-len 8192 --eager'
 fi
-if [[ -x $top/build/stacks/finetune/bin/python ]]; then
+if [[ $few != few && -x $top/build/stacks/finetune/bin/python ]]; then
   show finetune.txt 4 'headroom finetune --config llama-3.1-8b --card rtx4090' sed "s|$top/||g"
 fi
 exit "$status"

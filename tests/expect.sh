@@ -108,7 +108,7 @@ try_example() {
   [[ -z ${tried["${words[*]}"]:-} ]] || return 0
   tried["${words[*]}"]=yes
   # A refusal comes before anything runs: what still runs after these seconds was not refused.
-  (mkdir -p examples && cd examples && timeout 0.2 "$program" "${words[@]}" >out 2>err)
+  (mkdir -p examples && cd examples && timeout 0.1 "$program" "${words[@]}" >out 2>err)
   [[ $? -ne 2 ]] || grep -qE 'cannot (be )?read|No such file|is no directory' examples/err ||
     fail "the example is refused: headroom ${words[*]}: $(<examples/err)"
 }

@@ -28,13 +28,16 @@ HELP = [["--help"], ["--version"], ["help", "sweep"], *([name, "--help"] for nam
 STUB_RUNS = ["--model-size", "small", "--device", "virtual:h200"]
 TECHNIQUES = [*STUB_RUNS, "--profile-type", "training", "--micro-batches", "2", "--max-grad-norm", "1",
               "--recompute", "every:3", "--activations", "int8:block=32,min=1MiB", "--attention", "sdpa"]
+FEW_LAYERS = [] if IS_NIGHT else ["--layers", "4"]  # pages of large models take seconds
 TABLES = [
     ["theory", "--model-size", "small"],
     ["theory", "--model-size", "2.7B", "--profile-type", "forward"],
-    ["theory", "--model-size", "405b", "--precision", "bf16", "--attention", "sdpa"],
+    ["theory", "--model-size", "405b", "--precision", "bf16", "--attention", "sdpa", *FEW_LAYERS],
     ["rlhf", "--model-size", "small"],
-    ["rlhf", "--model-size", "405b", "--num-gpus", "8"],
-    ["rlhf", "--model-size", "2.7B", "--num-gpus", "16", "--swap-phases", "--optimizer-offload", "--zero", "3"],
+    ["rlhf", "--model-size", "small", "--num-gpus", "8", "--gpu-memory", "1GiB"],
+    ["rlhf", "--model-size", "405b", "--num-gpus", "8", *FEW_LAYERS],
+    ["rlhf", "--model-size", "2.7B", "--num-gpus", "16", "--swap-phases", "--optimizer-offload", "--zero", "3",
+     *FEW_LAYERS],
     ["rlhf", "--formula", "closed-form"],
     ["budget"],
     ["budget", "--model-size", "70b", "--card", "h100-80gb", "--tp", "2"],
@@ -48,7 +51,7 @@ TABLES = [
      "--release-gradients", "--optimizer", "adam-mini"],
     ["sweep", *TECHNIQUES, "--context-length", "128,1024", "--release-gradients=false",
      "--optimizer", "lion,adam8bit"],
-    ["rlhf", "--model-size", "2.7B", "--recompute", "blocks:50%", "--optimizer", "adam8bit"],
+    ["rlhf", "--model-size", "2.7B", "--recompute", "blocks:50%", "--optimizer", "adam8bit", *FEW_LAYERS],
     ["profile", *STUB_RUNS, "--snapshot", "深層学習のメモリを測った結果を入れておくとても長い名前の" * 2 + ".pickle"],
     ["sweep", *STUB_RUNS, "--context-length", "128,256,1024", "--precision", "fp32,bf16",
      "--attention", "eager,sdpa", "--batch-size", "1,4"],

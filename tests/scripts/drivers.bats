@@ -15,7 +15,7 @@ last_line() { printf '%s' "${lines[${#lines[@]} - 1]}"; }
 
 outputs() { (cd "$OUTPUT_DIR" && find . -maxdepth 1 -type f -printf '%f\n' | LC_ALL=C sort | tr '\n' ' '); }
 
-@test "run_all leaves exactly the assignment's names, and every snapshot is the cell its name says" {
+@test "run_all leaves exactly the assignment's names, every snapshot is the cell its name says, each cell runs once" {
   run "$scripts/run_all.sh"
   echo "$output"
   [ "$status" -eq 0 ]
@@ -37,10 +37,6 @@ outputs() { (cd "$OUTPUT_DIR" && find . -maxdepth 1 -type f -printf '%f\n' | LC_
   [ "$(<"$OUTPUT_DIR/small_ctx128_forward_snapshot.pickle")" = small_ctx128_forward_fp32_device-cpu ]
   [ "$(<"$OUTPUT_DIR/small_ctx512_training_snapshot.pickle")" = small_ctx512_training_fp32_device-cpu ]
   [ "$(<"$OUTPUT_DIR/small_ctx512_training_bf16_snapshot.pickle")" = small_ctx512_training_bf16_device-cpu ]
-}
-
-@test "each distinct cell runs once, and none runs in a second run" {
-  run "$scripts/run_all.sh"
   [ "$(wc -l <"$STUB_LOG")" -eq 8 ]
   [ "$(sort "$STUB_LOG" | uniq -d)" = "" ]
   run "$scripts/run_all.sh"
@@ -138,17 +134,6 @@ outputs() { (cd "$OUTPUT_DIR" && find . -maxdepth 1 -type f -printf '%f\n' | LC_
   cd "$BATS_TEST_TMPDIR"
   OUTPUT_DIR=here run "$scripts/profile_part_d.sh"
   [ -s "$BATS_TEST_TMPDIR/here/activation_size_analysis.md" ]
-}
-
-@test "without a card everything runs on a virtual one, at 2.7B, and all sizes follow" {
-  unset DEVICE
-  PATH=/usr/bin:/bin CONTEXTS=128 run "$scripts/run_all.sh"
-  echo "$output"
-  [ "$status" -eq 0 ]
-  [ -f "$OUTPUT_DIR/2.7B_ctx128_training_bf16_snapshot.pickle" ]
-  [ "$(grep -c . "$OUTPUT_DIR/all_sizes_memory_summary.jsonl")" -eq 42 ]
-  [ -s "$OUTPUT_DIR/all_sizes_memory_summary.md" ]
-  grep -q 2.7B_ctx2048_training_fp32_device-virtual:a100-80gb "$STUB_LOG"
 }
 
 @test "among all sizes, out of memory is a row and anything else a failure" {
@@ -275,10 +260,15 @@ a_checkout() {
   [ -s "$OUTPUT_DIR/peak_memory_summary.txt" ]
 }
 
-@test "run_all ends with its files, the largest peak, what BF16 changes, what fits, and the command to look further" {
-  DEVICE=virtual:h200 CONTEXTS=128,256 run "$scripts/run_all.sh"
+@test "without a card everything runs on a virtual one, all sizes follow, and run_all ends with what a reader wants first" {
+  unset DEVICE
+  PATH=/usr/bin:/bin CONTEXTS=128,256 run "$scripts/run_all.sh"
   echo "$output"
   [ "$status" -eq 0 ]
+  [ -f "$OUTPUT_DIR/2.7B_ctx256_training_bf16_snapshot.pickle" ]
+  [ "$(grep -c . "$OUTPUT_DIR/all_sizes_memory_summary.jsonl")" -eq 78 ]
+  [ -s "$OUTPUT_DIR/all_sizes_memory_summary.md" ]
+  grep -q 2.7B_ctx2048_training_fp32_device-virtual:a100-80gb "$STUB_LOG"
   [[ $output != *"No such file"* ]] # parts are counted before their tables are written
   [[ $output == *"== what was made, in $OUTPUT_DIR"*"tables (.md)   activation_size_analysis "*"snapshots      8, "* ]]
   [[ $output == *"report         report.html: open it in a browser"* ]]

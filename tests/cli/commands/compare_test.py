@@ -39,6 +39,7 @@ SMALL = [
     "--device",
     "virtual:h200",
 ]
+IN_TURN = Path(__file__).resolve().parents[2] / "virtual_gpu/programs/in_turn.py"
 PROGRAM = """\
 import sys
 import torch
@@ -241,19 +242,9 @@ class OfAPythonProgram(unittest.TestCase):
         cls.scratch = tempfile.TemporaryDirectory(prefix="headroom-compare-")
         cls.folder = Path(cls.scratch.name)
         (cls.folder / "train.py").write_text(PROGRAM)
-        for name in ("plain", "planted"):
-            done = run(
-                cls.folder,
-                "dryrun",
-                "--card",
-                "h200",
-                "--",
-                sys.executable,
-                "train.py",
-                name,
-                f"{name}.pickle",
-            )
-            assert done.returncode == 0, done.stderr
+        texts = (f"train.py,{name},{name}.pickle" for name in ("plain", "planted"))
+        done = run(cls.folder, "dryrun", "--card", "h200", "--", sys.executable, IN_TURN, *texts)
+        assert done.returncode == 0, done.stderr
 
     @classmethod
     def tearDownClass(cls):
