@@ -15,6 +15,7 @@ install(TARGETS headroom_bench RUNTIME DESTINATION ${home}/bin OPTIONAL)  # ./sc
 install(TARGETS virtual_gpu headroom_observer headroom_operations headroom_blocks headroom_breakdown
         LIBRARY DESTINATION ${home}/lib)
 install(TARGETS virtual_libcuda virtual_libnccl virtual_libnvidia-ml LIBRARY DESTINATION ${home}/lib/driver)
+install(TARGETS virtual_nvidia_smi RUNTIME DESTINATION ${home}/lib/programs)
 set_target_properties(headroom-cell headroom_bench headroom_operations headroom_breakdown PROPERTIES
                       INSTALL_RPATH "${LIBTORCH_DIR}/lib")
 foreach(folder compiled python_hook recipes)

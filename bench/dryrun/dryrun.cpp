@@ -89,6 +89,7 @@ std::vector<std::string> environment(const DryRun& request, const std::string& p
   const std::string driver = (folder / "driver").string();
   set.push_back("TRITON_LIBCUDA_PATH=" + driver);
   set.push_back(path_list_variable("LIBRARY_PATH", driver));
+  set.push_back("PATH=" + dry_run_path());
   if (!request.snapshot.empty()) {
     set.push_back("HEADROOM_DRYRUN_SNAPSHOT=" + fs::absolute(request.snapshot).string());
   }

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "bench/process/virtual_card.h"
 #include "files/mapped_file.h"
 #include "text/quantity.h"
 
@@ -72,6 +73,13 @@ void check_can_preload(const std::string& path, std::string_view bytes) {
 
 }  // namespace
 
+std::string dry_run_path() {
+  const std::string libraries = stand_in_libraries().front();
+  const char* const path = std::getenv("PATH");
+  return libraries.substr(0, libraries.rfind('/')) +
+         "/programs:" + (path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path);
+}
+
 std::string find_program(const std::string& word) {
   if (word.find('/') != std::string::npos) {
     if (access(word.c_str(), F_OK) != 0) {
@@ -84,8 +92,8 @@ std::string find_program(const std::string& word) {
     }
     return word;
   }
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
+  const std::string path = dry_run_path();
+  std::string_view rest = path;
   while (!word.empty()) {
     const std::string_view folder = rest.substr(0, rest.find(':'));
     std::string candidate = (folder.empty() ? "." : std::string(folder)) + "/" + word;

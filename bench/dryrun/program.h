@@ -6,8 +6,11 @@
 
 namespace headroom {
 
-// The file named by `word`, searched for in $PATH as a shell does. Throws std::runtime_error, one
-// line: not found, a directory, not executable.
+// The PATH of a dry run. The stand-ins for programs of the driver (nvidia-smi) come first.
+std::string dry_run_path();
+
+// The file named by `word`, searched for in that path as a shell does. Throws std::runtime_error,
+// one line: not found, a directory, not executable.
 std::string find_program(const std::string& word);
 
 // Throws UsageError, one line with the reason: linked statically, holds its own CUDA runtime, runs

@@ -24,6 +24,11 @@ def run(*flags, visible=None):
     return json.loads(done.stdout), done.stderr
 
 
+def smi(*words):
+    return subprocess.run([HEADROOM, "dryrun", "--card", "h100-80gb", "--count", "2", "--", "nvidia-smi", *words],
+                          capture_output=True, text=True, check=False)
+
+
 class Nvml(unittest.TestCase):
     def test_it_agrees_with_the_runtime(self):
         for visible, card in ((None, 0), ("1", 1)):
@@ -43,6 +48,23 @@ class Nvml(unittest.TestCase):
         found, report = run("--no-cuda")
         self.assertEqual(len(found["cards"]), 2)
         self.assertIn("no process reported any use of CUDA", report)
+
+    def test_nvidia_smi_answers_what_programs_parse_and_refuses_the_rest(self):
+        cards, _ = run("--no-cuda")
+        named = [(card["name"], card["uuid"]) for card in cards["cards"]]
+        self.assertEqual(smi("-L").stdout.splitlines(),
+                         [f"GPU {i}: {name} (UUID: {uuid})" for i, (name, uuid) in enumerate(named)])
+        mebibytes = cards["cards"][0]["total"] >> 20
+        asked = smi("--query-gpu=name,memory.total,memory.used,driver_version", "--format=csv").stdout.splitlines()
+        self.assertEqual(asked[0], "name, memory.total [MiB], memory.used [MiB], driver_version")
+        self.assertRegex(asked[2], rf"^{named[1][0]}, {mebibytes} MiB, 0 MiB, [0-9.]+$")
+        bare = smi("--query-gpu", "index,memory.total,utilization.gpu", "--format", "csv,noheader,nounits", "-i", "1")
+        self.assertEqual(bare.stdout, f"1, {mebibytes}, [N/A]\n")
+        for words, fault in (([], "the table"), (["-q"], "'-q'"), (["--query-gpu=colour", "--format=csv"], '"colour"'),
+                             (["--query-gpu=name"], "--format=csv is needed"), (["-L", "-i", "7"], "-i 7")):
+            refused = smi(*words)
+            self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+            self.assertRegex(refused.stderr, f"nvidia-smi: .*{fault}.*allowed: -L, or --query-gpu=")
 
 
 if __name__ == "__main__":
