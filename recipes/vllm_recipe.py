@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Starts vLLM's engine for a model's shape, with random weights, until it can take requests.
+"""Starts vLLM's engine for a model's shape, with random weights, and answers one request.
 
-    python vllm_recipe.py --shape config.json [flags of vllm serve]
+    python vllm_recipe.py --shape config.json [--answer TOKENS] [flags of vllm serve]
 
-Its log says what the weights, the profiling run and the cache take. It runs on a real card too.
+The request is as long as the engine allows; --answer 0 leaves it out. The engine's log says what the
+weights, the profiling run and the cache take. It runs on a real card too.
 """
 
 import os
@@ -15,22 +16,41 @@ os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
 os.environ.setdefault("VLLM_LOGGING_LEVEL", "DEBUG")  # the profiling run's figures
 
 
+def answer_one(engine, answer):
+    """A request of the longest length, of which `answer` tokens are the answer."""
+    from vllm import SamplingParams
+
+    longest = engine.model_config.max_model_len
+    answer = min(answer, longest - 1)
+    prompt = {"prompt_token_ids": [1] * (longest - answer)}
+    params = SamplingParams(max_tokens=answer, ignore_eos=True, detokenize=False)
+    engine.add_request("0", prompt, params)
+    tokens = []
+    while engine.has_unfinished_requests():
+        for output in engine.step():
+            tokens = output.outputs[0].token_ids
+    print(f"the request ended: {longest - answer} tokens of a prompt, {len(tokens)} of an answer")
+
+
 def main():
     from vllm.engine.arg_utils import EngineArgs
     from vllm.usage.usage_lib import UsageContext
     from vllm.utils.argparse_utils import FlexibleArgumentParser
     from vllm.v1.engine.llm_engine import LLMEngine
 
-    parser = FlexibleArgumentParser(description="Starts vLLM's engine until it can take requests.")
+    parser = FlexibleArgumentParser(description="Starts vLLM's engine and answers one request.")
     parser.add_argument("--shape", required=True, help="the model's config.json")
+    parser.add_argument("--answer", type=int, default=8, help="tokens of the request's answer")
     args = EngineArgs.add_cli_args(parser).parse_args()
     with tempfile.TemporaryDirectory() as folder:  # a model without weights and tokenizer
         shutil.copy(args.shape, os.path.join(folder, "config.json"))
         args.model, args.load_format, args.skip_tokenizer_init = folder, "dummy", True
         is_split = args.tensor_parallel_size * args.pipeline_parallel_size > 1
-        LLMEngine.from_engine_args(EngineArgs.from_cli_args(args), enable_multiprocessing=is_split,
-                                   usage_context=UsageContext.OPENAI_API_SERVER)  # its defaults are vllm serve's
+        engine = LLMEngine.from_engine_args(EngineArgs.from_cli_args(args), enable_multiprocessing=is_split,
+                                            usage_context=UsageContext.OPENAI_API_SERVER)  # its defaults are vllm serve's
         print("the engine is ready")
+        if args.answer > 0:
+            answer_one(engine, args.answer)
 
 
 if __name__ == "__main__":  # its processes import this file

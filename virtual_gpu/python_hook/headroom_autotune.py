@@ -6,7 +6,10 @@ minutes. Which kernel multiplies changes no size of a tensor; that of PyTorch it
 first choice where there is one.
 """
 
+import functools
 import sys
+
+import headroom_imports
 
 _SAID = []
 
@@ -76,38 +79,5 @@ def _change(name, module):
         )
 
 
-class _Finder:
-    """Lets the other finders find these modules, and changes each when it has been executed."""
-
-    def __init__(self):
-        self.asked = set()
-
-    def find_spec(self, name, path=None, target=None):
-        if name not in _CHANGES or name in self.asked:
-            return None
-        self.asked.add(name)
-        try:
-            specs = (
-                finder.find_spec(name, path, target)
-                for finder in list(sys.meta_path)
-                if finder is not self
-            )
-            spec = next((found for found in specs if found is not None), None)
-        finally:
-            self.asked.discard(name)
-        if spec is not None and hasattr(spec.loader, "exec_module"):
-            execute = spec.loader.exec_module
-
-            def exec_module(module):
-                execute(module)
-                _change(name, module)
-
-            spec.loader.exec_module = exec_module
-        return spec
-
-
 def take_first():
-    sys.meta_path.insert(0, _Finder())
-    for name in _CHANGES:
-        if name in sys.modules:
-            _change(name, sys.modules[name])
+    headroom_imports.change({name: functools.partial(_change, name) for name in _CHANGES})

@@ -19,6 +19,7 @@ import headroom_built
 import headroom_host_init
 import headroom_places
 import headroom_reads
+import headroom_vllm
 
 CUDA_MAJORS = (12, 13)
 OLDEST = (2, 4)
@@ -314,6 +315,7 @@ def torch_imported(torch):
     watch_resets(torch, process)
     watch_recording(torch, process)
     headroom_autotune.take_first()
+    headroom_vllm.answer()
     headroom_reads.watch_lost()
     headroom_reads.tell_reads(process.host_read)
     headroom_reads.tell_ending(process.signal_ends_program)

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""How many tokens vLLM sampled, under a dry run. The module that is changed is a stand-in with its name and its fields.
+
+usage: vllm_test.py HEADROOM PYTHON
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HEADROOM, PYTHON = sys.argv[1:3]
+MODEL_RUNNER = """
+import torch
+
+class GPUModelRunner:
+    def sample(self, hidden_states, input_batch, grammar_output):
+        return "output", *(torch.empty(3, dtype=torch.int32, device="cuda") for _ in range(2))
+"""
+PROGRAM = """
+import json, types
+import numpy
+import torch
+from vllm.v1.worker.gpu.model_runner import GPUModelRunner
+
+torch.empty(3, device="cuda")
+before = torch.cuda.memory_stats()["allocation.all.allocated"]
+batch = types.SimpleNamespace(num_computed_prefill_tokens_np=numpy.array([8, 0, 0], dtype="int32"),
+                              num_scheduled_tokens=numpy.array([3, 8, 5], dtype="int32"),
+                              prefill_len_np=numpy.array([8, 8, 8], dtype="int32"),
+                              cu_num_logits_np=numpy.array([0, 3, 4, 5], dtype="int32"))
+output, sampled, rejected = GPUModelRunner().sample(None, batch, None)
+made = torch.cuda.memory_stats()["allocation.all.allocated"] - before
+print(json.dumps([output, sampled.tolist(), rejected.tolist(), made]))
+"""
+
+
+def run(model_runner):
+    with tempfile.TemporaryDirectory() as folder:
+        module = Path(folder) / "vllm/v1/worker/gpu/model_runner.py"
+        module.parent.mkdir(parents=True)
+        module.write_text(model_runner, encoding="utf-8")
+        (Path(folder) / "program.py").write_text(PROGRAM, encoding="utf-8")
+        return subprocess.run([HEADROOM, "dryrun", "--card", "h200", "--", PYTHON, Path(folder) / "program.py"],
+                              capture_output=True, text=True, check=False)
+
+
+class SampledTokens(unittest.TestCase):
+    def test_a_request_in_its_prompt_has_none_and_another_has_one(self):
+        done = run(MODEL_RUNNER)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # A decoding request with two draft tokens, one that ends its prompt, one in the middle of it.
+        output, sampled, rejected, made = json.loads(done.stdout)
+        self.assertEqual((output, sampled, rejected), ("output", [1, 1, 0], [2, 0, 0]))
+        self.assertEqual(made, 2, "the answer allocates memory of the card")
+        self.assertNotIn("may be wrong", done.stderr)
+
+    def test_another_version_is_named(self):
+        done = run("import torch\nGPUModelRunner = object\n")
+        self.assertIn("vLLM's model runner is not as expected", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
