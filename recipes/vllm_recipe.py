@@ -29,7 +29,14 @@ def answer_one(engine, answer):
     while engine.has_unfinished_requests():
         for output in engine.step():
             tokens = output.outputs[0].token_ids
-    print(f"the request ended: {longest - answer} tokens of a prompt, {len(tokens)} of an answer")
+    print(f"the request ended: {longest - answer} tokens of a prompt, {len(tokens)} of an answer", flush=True)
+
+
+def sleep(engine):
+    """The engine's log says how much each level gives back."""
+    for level in (1, 2):
+        engine.sleep(level)
+        engine.wake_up()
 
 
 def main():
@@ -46,11 +53,15 @@ def main():
         shutil.copy(args.shape, os.path.join(folder, "config.json"))
         args.model, args.load_format, args.skip_tokenizer_init = folder, "dummy", True
         is_split = args.tensor_parallel_size * args.pipeline_parallel_size > 1
+        if not is_split:  # the engine in this process: it starts sooner, and is not killed at its end
+            os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
         engine = LLMEngine.from_engine_args(EngineArgs.from_cli_args(args), enable_multiprocessing=is_split,
                                             usage_context=UsageContext.OPENAI_API_SERVER)  # its defaults are vllm serve's
         print("the engine is ready")
         if args.answer > 0:
             answer_one(engine, args.answer)
+        if args.enable_sleep_mode:
+            sleep(engine)
 
 
 if __name__ == "__main__":  # its processes import this file

@@ -9,15 +9,19 @@
 
 namespace headroom {
 
+// As max_length: the engine chooses the largest one that its cache can hold.
+inline constexpr int64_t kLongest = -1;
+
 // The settings of a serving engine, which become flags of vLLM.
 struct Serving {
   std::string config;  // path of a config.json
   int64_t tensor_parallel = 1;
   int64_t pipeline_parallel = 1;
-  int64_t max_length = 0;    // tokens of a request; 0 = the model's
+  int64_t max_length = 0;  // tokens of a request; 0 = the model's, kLongest = what the cache holds
   double utilization = 0.9;  // part of the card's memory that the engine may use
   int64_t max_requests = 0;  // at a time; 0 = the engine's default
   bool eager = false;        // without compilation and CUDA graphs
+  bool sleeps = false;       // with vLLM's sleep mode, which the recipe tries
   std::vector<std::string> engine_flags;
 };
 
@@ -32,10 +36,13 @@ struct EngineMemory {
   std::string activations_gib;  // the peak of its profiling run; "" = not printed
   std::string outside_torch_gib;
   std::string cache_gib;
-  std::string graphs_gib;   // "" = none were captured
-  std::string tokens;       // that the cache holds: "446,768"
-  std::string concurrency;  // requests of the longest length: "109.07"
-  std::string length;       // that length: "4,096"
+  std::string graphs_gib;              // "" = none were captured
+  std::string tokens;                  // that the cache holds: "446,768"
+  std::string concurrency;             // requests of the longest length: "109.07"
+  std::string length;                  // that length: "4,096"
+  std::string prompt;                  // tokens of the request that ended; "" = none ran
+  std::string answer;                  // tokens that it generated
+  std::vector<std::string> slept_gib;  // given back by sleep mode: level 1, level 2
 };
 
 // Nothing if the engine did not come as far as its cache.
@@ -43,5 +50,8 @@ std::optional<EngineMemory> engine_memory(const std::string& log);
 
 // The engine's own reason for a failed start, one line; "" = it names none.
 std::string engine_refusal(const std::string& log);
+
+// True if the reason of a failed start is memory.
+bool is_about_memory(const std::string& refusal);
 
 }  // namespace headroom

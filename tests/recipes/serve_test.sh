@@ -31,6 +31,13 @@ case "$*" in
   exit 1 ;;
 *crash*) echo 'Segmentation fault'; exit 139 ;;
 *silent*) exit 0 ;;
+*lacks*)
+  echo 'pydantic_core._pydantic_core.ValidationError: 1 validation error for VllmConfig'
+  echo '  Value error, The quantization method fp8 is not supported for the current GPU. Minimum capability: 100. [type=value_error]'
+  exit 1 ;;
+*huge*) echo 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB'; exit 1 ;;
+*long*) echo 'ValueError: 16.0 GiB KV cache memory is needed. Based on it, the estimated maximum model length is 23456.'; exit 1 ;;
+*"--gpu-memory-utilization 0.2"[0-4]*) echo 'ValueError: No available memory for the cache blocks.'; exit 1 ;;
 esac
 echo '(EngineCore pid=7) DEBUG 11-27 [w.py:5] Memory profiling takes 1.5 seconds. Total non KV cache memory: 16.1GiB;' \
   'torch peak memory increase: 0.88GiB; non-torch forward increase memory: 0.02GiB; weights memory: 15.0GiB.'
@@ -38,6 +45,8 @@ echo 'INFO 11-27 [gpu_worker.py:508] Available KV cache memory: 55.38 GiB'
 echo 'INFO 11-27 [kv_cache_utils.py:2146] GPU KV cache size: 453,680 tokens'
 echo 'INFO 11-27 [kv_cache_utils.py:2147] Maximum concurrency for 4,096 tokens per request: 110.76x'
 echo 'INFO 11-27 [model_runner.py:726] Graph capturing finished in 6 secs, took 0.69 GiB'
+echo 'the request ended: 4088 tokens of a prompt, 8 of an answer'
+case "$*" in *sleep*) printf 'INFO Sleep mode freed %s GiB memory, 1.0 GiB memory is still in use.\n' 60.1 61.2 ;; esac
 EOS
 chmod +x engine
 export HEADROOM_SERVE_PYTHON=$PWD/engine
@@ -56,5 +65,29 @@ grep -qE -- "vllm_recipe.py --shape .*/llama-3.1-8b.json $flags$" words || fail 
 expect 4 'does not start on h100-80gb: To serve at least one request, 16.0 GiB is needed$' "${ask[@]}" -- fail
 expect 4 'does not start on h100-80gb: exit code 139: Segmentation fault' "${ask[@]}" -- crash
 expect 4 'does not start on h100-80gb: it ended before its cache was made' "${ask[@]}" -- silent
+
+# What would work, from the engine's own words.
+expect 4 'maximum model length is 23456.; try --max-len 23456$' "${ask[@]}" -- long
+expect 4 'Minimum capability: 100.; try --card with one of b200, rtx5090$|try --card with one of rtx5090, b200$' "${ask[@]}" -- lacks
+expect 4 'out of memory.*; try --tensor-parallel 2$' serve --card t4 --config llama-3.1-8b -- huge
+expect 4 'out of memory.*; try --eager, a larger --utilization, or more cards$' serve --card l4 --config qwen3-0.6b -- huge
+
+# A request, sleep mode, and searches.
+expect 0 '' "${ask[@]}" --sleep
+grep -q 'a request ran until it ended: 4,088 tokens of a prompt, 8 of an answer' out || fail "no request: $(<out)"
+grep -qE '^given back by sleep mode, level 2 +61.2$' out || fail "no sleep: $(<out)"
+grep -q -- '--enable-sleep-mode$' words || fail "other words: $(<words)"
+expect 0 '' "${ask[@]}" --find length
+grep -q -- '^command: vllm serve MODEL --max-model-len 4096 ' out || fail "no length: $(<out)"
+grep -q -- '--max-model-len -1 ' words || fail "other words: $(<words)"
+expect 0 'utilization 0.24: No available memory' "${ask[@]}" --find utilization
+grep -q '^lowest utilization: 0.25, in steps of 0.01$' out || fail "no lowest: $(<out)"
+expect 0 '' "${ask[@]}" --find cards
+grep -q '^fewest cards: h100-80gb$' out || fail "no cards: $(<out)"
+expect 0 '' "${ask[@]}" --find card
+grep -q '^smallest card: l4$' out || fail "no card: $(<out)"
+expect 2 "--find: 'cheap' is unknown; allowed: length, utilization, cards, card" "${ask[@]}" --find cheap
+expect 2 "--beside: '90GiB' takes the whole card" "${ask[@]}" --beside 90GiB
+expect 5 'the memory that is left for training is not known' "${ask[@]}" --beside 9GiB
 
 finish
