@@ -7,13 +7,25 @@ The request is as long as the engine allows; --answer 0 leaves it out. The engin
 weights, the profiling run and the cache take. It runs on a real card too.
 """
 
+import hashlib
 import os
-import shutil
-import tempfile
+import pathlib
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
 os.environ.setdefault("VLLM_LOGGING_LEVEL", "DEBUG")  # the profiling run's figures
+
+
+def model_folder(shape):
+    """A model without weights and tokenizer. vLLM's caches of compiled code know it by its path."""
+    content = pathlib.Path(shape).read_bytes()
+    name = hashlib.sha256(content).hexdigest()[:16]
+    folder = pathlib.Path.home() / ".cache/headroom/shapes" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    written = folder / f"config.json.{os.getpid()}"
+    written.write_bytes(content)
+    written.replace(folder / "config.json")
+    return str(folder)
 
 
 def answer_one(engine, answer):
@@ -49,19 +61,17 @@ def main():
     parser.add_argument("--shape", required=True, help="the model's config.json")
     parser.add_argument("--answer", type=int, default=8, help="tokens of the request's answer")
     args = EngineArgs.add_cli_args(parser).parse_args()
-    with tempfile.TemporaryDirectory() as folder:  # a model without weights and tokenizer
-        shutil.copy(args.shape, os.path.join(folder, "config.json"))
-        args.model, args.load_format, args.skip_tokenizer_init = folder, "dummy", True
-        is_split = args.tensor_parallel_size * args.pipeline_parallel_size > 1
-        if not is_split:  # the engine in this process: it starts sooner, and is not killed at its end
-            os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
-        engine = LLMEngine.from_engine_args(EngineArgs.from_cli_args(args), enable_multiprocessing=is_split,
-                                            usage_context=UsageContext.OPENAI_API_SERVER)  # its defaults are vllm serve's
-        print("the engine is ready")
-        if args.answer > 0:
-            answer_one(engine, args.answer)
-        if args.enable_sleep_mode:
-            sleep(engine)
+    args.model, args.load_format, args.skip_tokenizer_init = model_folder(args.shape), "dummy", True
+    is_split = args.tensor_parallel_size * args.pipeline_parallel_size > 1
+    if not is_split:  # the engine in this process: it starts sooner, and is not killed at its end
+        os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
+    engine = LLMEngine.from_engine_args(EngineArgs.from_cli_args(args), enable_multiprocessing=is_split,
+                                        usage_context=UsageContext.OPENAI_API_SERVER)  # its defaults are vllm serve's
+    print("the engine is ready")
+    if args.answer > 0:
+        answer_one(engine, args.answer)
+    if args.enable_sleep_mode:
+        sleep(engine)
 
 
 if __name__ == "__main__":  # its processes import this file

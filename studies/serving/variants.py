@@ -1,0 +1,106 @@
+"""Starts vLLM with its features on virtual cards, one request each, and prints which run, as Markdown.
+
+usage: variants.py OURS.json HEADROOM PYTHON [NAME...]   starts them (of these names), keeps the others
+       variants.py --table OURS.json                     prints the table only
+PYTHON has vLLM (recipes/install.sh serve). Exit codes: 0, 2 usage.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import engine
+
+EAGER = ("--enforce-eager", "--max-model-len", "4096")
+
+
+def quantized(**config):
+    return (*EAGER, "--hf-overrides", json.dumps({"quantization_config": config}))
+
+
+# name: (shape, cards, flags). A shape in capitals is the default of that class of transformers.
+VARIANTS = {
+    "BF16, eager": ("qwen3-0.6b", 1, EAGER),
+    "compiled, with CUDA graphs": ("qwen3-0.6b", 1, EAGER[1:]),
+    "without prefix caching": ("qwen3-0.6b", 1, (*EAGER, "--no-enable-prefix-caching")),
+    "without chunked prefill": ("qwen3-0.6b", 1, (*EAGER, "--no-enable-chunked-prefill")),
+    "FP8 weights": ("qwen3-0.6b", 1, (*EAGER, "--quantization", "fp8")),
+    "FP8 cache": ("qwen3-0.6b", 1, (*EAGER, "--kv-cache-dtype", "fp8")),
+    "AWQ": ("qwen3-0.6b", 1, quantized(quant_method="awq", bits=4, group_size=128, zero_point=True, version="gemm")),
+    "GPTQ": ("qwen3-0.6b", 1, quantized(quant_method="gptq", bits=4, group_size=128, desc_act=False, sym=True)),
+    "bitsandbytes": ("qwen3-0.6b", 1, (*EAGER, "--quantization", "bitsandbytes")),
+    "LoRA adapters": ("qwen3-0.6b", 1, (*EAGER, "--enable-lora", "--max-lora-rank", "16")),
+    "speculative decoding, n-grams": (
+        "qwen3-0.6b", 1,
+        (*EAGER, "--speculative-config", '{"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 4}')),
+    "sleep mode": ("qwen3-0.6b", 1, (*EAGER, "--enable-sleep-mode")),
+    "tensor parallel 2": ("qwen3-0.6b", 2, (*EAGER, "--tensor-parallel-size", "2")),
+    "pipeline parallel 2": ("qwen3-0.6b", 2, (*EAGER, "--pipeline-parallel-size", "2")),
+    "mixture of experts (Qwen3-30B-A3B)": ("qwen3-30b-a3b", 1, EAGER),
+    "hybrid model (BambaConfig)": ("BambaConfig", 1, EAGER),
+}
+PROGRAM = """import sys, transformers
+config = getattr(transformers, sys.argv[1])()
+config.architectures = [sys.argv[1].replace("Config", "ForCausalLM")]
+config.save_pretrained(sys.argv[2])
+"""
+
+
+def job(name, python, folder):
+    shape, _, flags = VARIANTS[name]
+    config = engine.shape(shape)
+    if shape.endswith("Config"):
+        config = os.path.join(folder, shape, "config.json")
+        subprocess.run([python, "-c", PROGRAM, shape, os.path.dirname(config)], check=True)
+    return {"config": config, "flags": flags}
+
+
+def reason_of(text):
+    """Why it did not run: the first error that is not a consequence of another."""
+    lines = [line for line in text.splitlines() if "Error: " in line and "initialization failed" not in line]
+    found = lines[0] if lines else text.strip().splitlines()[-1]
+    return found[found.find(found.split("Error: ")[0].split(" ")[-1]):][:300]
+
+
+def table(ours):
+    version = next((one["vllm"] for one in ours.values() if "vllm" in one), "")
+    lines = [f"## Features of vLLM {version} on virtual cards\n",
+             "Written by `studies/serving/variants.py`: one start and one request of 4,096 tokens each, on `h100-80gb`.\n",
+             "| feature | runs | weights, GiB | cache, GiB | tokens of the cache | reason |", "| --- | --- | ---: | ---: | ---: | --- |"]
+    for name in VARIANTS:
+        one = ours.get(name)
+        if one is None:
+            continue
+        tokens = f"{int(one['tokens']):,}" if "tokens" in one else ""
+        reason = one.get("reason", "").replace("|", "\\|")
+        if "level_2_gib" in one:
+            reason = f"gives back {one['level_1_gib']} GiB (level 1), {one['level_2_gib']} GiB (level 2)"
+        lines.append("| " + " | ".join([name, "no" if "reason" in one else "yes", one.get("weights_gib", ""),
+                                        one.get("cache_gib", ""), tokens, reason]) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "--table":
+        print(table(engine.load(sys.argv[2])), end="")
+        return 0
+    if len(sys.argv) < 4:
+        print(__doc__, file=sys.stderr)
+        return 2
+    path, headroom, python = sys.argv[1:4]
+    ours = engine.load(path, {})
+    with tempfile.TemporaryDirectory() as folder:
+        jobs = {name: job(name, python, folder) for name in sys.argv[4:] or VARIANTS}
+        for name, found, text in engine.start_all(headroom, python, "h100-80gb", 2, jobs):
+            if found["exit_code"] != "0" or "request" not in found:
+                found["reason"] = reason_of(text)
+            ours[name] = found
+            engine.save(path, ours)
+    print(table(ours), end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
