@@ -6,7 +6,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/parse_and_run.h"
-#include "cli/commands/serve_engines.h"
+#include "cli/commands/programs/serve_engines.h"
 #include "cli/exit_code.h"
 #include "cli/flags/flag_values.h"
 #include "cli/flags/flags.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/commands/quiet_run.h"
+#include "cli/commands/runs/quiet_run.h"
 #include "cli/flags/plans/recipe_flags.h"
 #include "plan/recipes/serving.h"
 #include "plan/recipes/serving_search.h"

@@ -1,4 +1,4 @@
-#include "cli/commands/serve_engines.h"
+#include "cli/commands/programs/serve_engines.h"
 
 #include <algorithm>
 
