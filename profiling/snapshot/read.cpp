@@ -1,13 +1,15 @@
 #include "profiling/snapshot/read.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
 
-#include "files/whole_file.h"
+#include "files/byte_reader.h"
 #include "profiling/snapshot/pickle/fields.h"
 
 namespace headroom {
@@ -25,16 +27,33 @@ struct StackHash {
 
 // Turns the generic values into a Snapshot. The format fixes the depth, so lists that contain
 // themselves are harmless.
-class SnapshotConverter {
+//
+// Note [Events are taken while the file is read]
+// Rationale: the events are almost the whole file, and a generic value of one takes six times its
+//   memory.
+// Approach: the reader gives each event's dict when it is complete. It is converted, and the dict
+//   is emptied; its number is kept under the number of its dict. Later the trace's list says which
+//   events it has, in which order; mostly those that were taken.
+// Limits: an event that is no item of a batch when its dict is complete is converted at the end.
+class SnapshotConverter : public EventTaker {
  public:
   SnapshotConverter(const Pickle& pickle, SnapshotFile& out)
-      : pickle_(pickle),
-        out_(out),
-        snapshot_(out.snapshot),
-        fields_(pickle),
-        stack_of_list_(pickle.container_count(), kUnknown),
-        frame_of_dict_(pickle.container_count(), kUnknown) {}
+      : pickle_(pickle), out_(out), snapshot_(out.snapshot), fields_(pickle) {}
 
+  void take_event(size_t device, size_t entry, const Value& dict) override {
+    fields_.enter("device_traces", static_cast<int64_t>(device), static_cast<int64_t>(entry));
+    int32_t& known = known_of(event_of_dict_, dict.index);
+    known = kSkipped;
+    const std::optional<TraceEvent> event = read_event(dict);
+    if (!event) return;
+    known = taken_++;
+    // A device's events come one after another.
+    while (first_of_device_.size() <= device) first_of_device_.push_back(known);
+    snapshot_.device_traces.resize(first_of_device_.size());
+    snapshot_.device_traces[device].push_back(*event);
+  }
+
+  // After the file was read.
   void run() {
     const Value& root = pickle_.root();
     if (root.kind != PickleKind::kDict) {
@@ -48,7 +67,7 @@ class SnapshotConverter {
     for (const Value& segment : fields_.list(root, "segments")) {
       snapshot_.segments.push_back(read_segment(segment));
     }
-    for (const Value& trace : fields_.list(root, "device_traces")) read_trace(trace);
+    read_traces(fields_.list(root, "device_traces"));
     read_settings(root);
     fields_.enter("external_annotations");
     for (const Value& annotation : fields_.list(root, "external_annotations")) {
@@ -62,10 +81,17 @@ class SnapshotConverter {
 
  private:
   static constexpr int32_t kUnknown = -2;
+  static constexpr int32_t kSkipped = -1;
+
+  // The entry of a container, which may have been read after the last one was asked for.
+  int32_t& known_of(std::vector<int32_t>& all, uint32_t container) const {
+    if (container >= all.size()) all.resize(pickle_.container_count(), kUnknown);
+    return all[container];
+  }
 
   int32_t read_frame(const Value& value) {
     fields_.expect_dict(value, "a frame");
-    int32_t& known = frame_of_dict_[value.index];
+    int32_t& known = known_of(frame_of_dict_, value.index);
     if (known != kUnknown) return known;
     Frame frame{.name = fields_.text(value, "name", Need::kNeeded),
                 .filename = fields_.text(value, "filename", Need::kNeeded),
@@ -84,7 +110,7 @@ class SnapshotConverter {
     if (value == nullptr) return -1;
     const std::vector<Value>& frames = fields_.list(dict, "frames");
     if (frames.empty()) return -1;
-    int32_t& known = stack_of_list_[value->index];
+    int32_t& known = known_of(stack_of_list_, value->index);
     if (known != kUnknown) return known;
     std::vector<int32_t> stack;
     stack.reserve(frames.size());
@@ -146,29 +172,71 @@ class SnapshotConverter {
     return segment;
   }
 
-  void read_trace(const Value& trace) {
-    fields_.enter("device_traces", std::ssize(snapshot_.device_traces));
-    std::vector<TraceEvent>& events = snapshot_.device_traces.emplace_back();
-    for (const Value& value : fields_.items(trace, "the trace")) {
+  // The events of the list, in its order. Mostly they are those that were taken.
+  void read_traces(const std::vector<Value>& traces) {
+    std::vector<std::vector<TraceEvent>> others(traces.size());
+    std::vector<bool> is_other(traces.size());
+    first_of_device_.resize(traces.size() + 1, taken_);
+    for (size_t device = 0; device < traces.size(); ++device) {
+      fields_.enter("device_traces", static_cast<int64_t>(device));
+      const std::vector<Value>& items = fields_.items(traces[device], "the trace");
+      is_other[device] = !are_as_taken(items, device);
+      if (is_other[device]) others[device] = read_trace(items);
+    }
+    snapshot_.device_traces.resize(traces.size());
+    for (size_t device = 0; device < traces.size(); ++device) {
+      if (is_other[device]) snapshot_.device_traces[device] = std::move(others[device]);
+    }
+  }
+
+  bool are_as_taken(const std::vector<Value>& items, size_t device) {
+    int32_t expected = first_of_device_[device];
+    if (first_of_device_[device + 1] - expected != std::ssize(items)) return false;
+    return std::all_of(items.begin(), items.end(), [&](const Value& item) {
+      return item.kind == PickleKind::kDict && known_of(event_of_dict_, item.index) == expected++;
+    });
+  }
+
+  std::vector<TraceEvent> read_trace(const std::vector<Value>& items) {
+    std::vector<TraceEvent> events;
+    for (const Value& value : items) {
       fields_.next_entry();
       fields_.expect_dict(value, "an entry");
-      TraceEvent event;
-      const std::string word = fields_.text(value, "action", Need::kNeeded, "none");
-      if (!from_string(word, &event.action)) {
-        fields_.note(true, "unknown action '" + word.substr(0, 40) + "'");
-        continue;
+      const int32_t known = known_of(event_of_dict_, value.index);
+      if (known >= 0) {
+        events.push_back(taken_event(known));
+      } else if (known == kUnknown) {
+        if (const std::optional<TraceEvent> event = read_event(value)) events.push_back(*event);
       }
-      const bool is_oom = event.action == TraceAction::kOom;
-      const Need need = event.action == TraceAction::kSnapshot ? Need::kOptional : Need::kNeeded;
-      event.address = fields_.address(value, is_oom ? "device_free" : "addr", need);
-      event.size = fields_.bytes(value, "size", need);
-      event.stream = fields_.address(value, "stream", need);
-      event.time_us = fields_.number(value, "time_us", Need::kOptional);
-      event.stack = read_stack(value);
-      event.label = read_label(value);
-      read_category(value);
-      events.push_back(event);
     }
+    return events;
+  }
+
+  const TraceEvent& taken_event(int32_t number) const {
+    const auto after =
+        std::upper_bound(first_of_device_.begin(), first_of_device_.end() - 1, number);
+    const auto device = static_cast<size_t>(after - first_of_device_.begin()) - 1;
+    return snapshot_.device_traces[device][static_cast<size_t>(number - first_of_device_[device])];
+  }
+
+  // std::nullopt for an action that is not known.
+  std::optional<TraceEvent> read_event(const Value& value) {
+    TraceEvent event;
+    const std::string word = fields_.text(value, "action", Need::kNeeded, "none");
+    if (!from_string(word, &event.action)) {
+      fields_.note(true, "unknown action '" + word.substr(0, 40) + "'");
+      return std::nullopt;
+    }
+    const bool is_oom = event.action == TraceAction::kOom;
+    const Need need = event.action == TraceAction::kSnapshot ? Need::kOptional : Need::kNeeded;
+    event.address = fields_.address(value, is_oom ? "device_free" : "addr", need);
+    event.size = fields_.bytes(value, "size", need);
+    event.stream = fields_.address(value, "stream", need);
+    event.time_us = fields_.number(value, "time_us", Need::kOptional);
+    event.stack = read_stack(value);
+    event.label = read_label(value);
+    read_category(value);
+    return event;
   }
 
   // The text that the program attached to an event. Other types, possible in Python, are ignored.
@@ -241,6 +309,9 @@ class SnapshotConverter {
   SnapshotFields fields_;
   std::vector<int32_t> stack_of_list_;
   std::vector<int32_t> frame_of_dict_;
+  std::vector<int32_t> event_of_dict_;
+  int32_t taken_ = 0;                     // events
+  std::vector<int32_t> first_of_device_;  // number of its first event
   std::unordered_map<std::string, int32_t> frame_index_;
   std::unordered_map<std::vector<int32_t>, int32_t, StackHash> stack_index_;
   std::unordered_map<uint32_t, int32_t> label_index_;  // by text
@@ -251,19 +322,27 @@ class SnapshotConverter {
 // No viewer opens a larger one, and values are numbered with 32 bits.
 constexpr int64_t kMostBytes = int64_t{4} << 30;
 
+SnapshotFile read_snapshot_of(ByteReader& bytes) {
+  Pickle pickle;
+  SnapshotFile file;
+  SnapshotConverter converter(pickle, file);
+  pickle.read(bytes, &converter);
+  file.facts = pickle.facts();
+  converter.run();
+  return file;
+}
+
 }  // namespace
 
 SnapshotFile parse_snapshot(std::string_view bytes) {
-  const Pickle pickle(bytes);
-  SnapshotFile file;
-  file.facts = pickle.facts();
-  SnapshotConverter(pickle, file).run();
-  return file;
+  ByteReader reader(bytes);
+  return read_snapshot_of(reader);
 }
 
 SnapshotFile read_snapshot_file(const std::string& path) {
   try {
-    return parse_snapshot(read_whole_file(path, kMostBytes));
+    ByteReader reader(path, kMostBytes);
+    return read_snapshot_of(reader);
   } catch (const PickleError& error) {
     throw std::runtime_error(path + ": " + error.what());
   } catch (const std::bad_alloc&) {

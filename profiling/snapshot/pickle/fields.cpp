@@ -11,10 +11,10 @@ bool is_list(const PickleValue& value) {
 
 }  // namespace
 
-void SnapshotFields::enter(const std::string& part, int64_t device) {
+void SnapshotFields::enter(const std::string& part, int64_t device, int64_t entry) {
   part_ = part;
   device_ = device;
-  entry_ = -1;
+  entry_ = entry;
 }
 
 std::string SnapshotFields::position() const {
@@ -46,16 +46,17 @@ std::vector<SnapshotProblem> SnapshotFields::problems() const {
 }
 
 const PickleValue* SnapshotFields::find(const PickleValue& dict, const char* key) {
-  auto known = key_index_.find(key);
-  if (known == key_index_.end()) {
-    known = key_index_.emplace(key, pickle_.find_text(key)).first;
+  KnownKey& known = key_index_[key];
+  if (!known.text && known.texts != pickle_.text_count()) {  // the file may have brought it
+    known = {.text = pickle_.find_text(key), .texts = pickle_.text_count()};
   }
-  return known->second ? pickle_.find(dict, *known->second) : nullptr;
+  return known.text ? pickle_.find(dict, *known.text) : nullptr;
 }
 
 void SnapshotFields::expect_dict(const PickleValue& value, const char* what) {
   if (value.kind != PickleKind::kDict) fail(std::string(what) + " is no dict");
-  if (budget_-- == 0) fail("the same list is repeated more often than a real snapshot would");
+  if (++entries_ > pickle_.facts().bytes)
+    fail("the same list is repeated more often than a real snapshot would");
 }
 
 const std::vector<PickleValue>& SnapshotFields::items(const PickleValue& value,

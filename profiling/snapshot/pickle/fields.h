@@ -20,10 +20,10 @@ enum class Need { kOptional, kNeeded };
 // and its first position.
 class SnapshotFields {
  public:
-  explicit SnapshotFields(const Pickle& pickle) : pickle_(pickle), budget_(pickle.facts().bytes) {}
+  explicit SnapshotFields(const Pickle& pickle) : pickle_(pickle) {}
 
   // Sets the position for messages: "device_traces of device 0, entry 12".
-  void enter(const std::string& part, int64_t device = -1);
+  void enter(const std::string& part, int64_t device = -1, int64_t entry = -1);
   void next_entry() { ++entry_; }
 
   [[noreturn]] void fail(const std::string& problem) const;
@@ -58,8 +58,12 @@ class SnapshotFields {
   std::string position() const;
 
   const Pickle& pickle_;
-  uint64_t budget_;  // entries still allowed
-  std::unordered_map<std::string_view, std::optional<uint32_t>> key_index_;
+  uint64_t entries_ = 0;  // at most one for each byte of the file
+  struct KnownKey {
+    std::optional<uint32_t> text;
+    size_t texts = 0;  // in the pickle when the key was not among them
+  };
+  std::unordered_map<std::string_view, KnownKey> key_index_;
   std::map<std::string, Note> notes_;
   std::string part_;
   int64_t device_ = -1;

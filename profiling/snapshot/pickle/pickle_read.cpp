@@ -30,20 +30,23 @@ std::optional<uint32_t> Pickle::find_text(std::string_view text) const {
 // The pickle machine: a stack, marks into it, a memo. Every step checks its operands.
 class PickleReader {
  public:
-  PickleReader(Pickle& pickle, std::string_view bytes) : pickle_(pickle), bytes_(bytes) {}
+  PickleReader(Pickle& pickle, ByteReader& file, EventTaker* taker)
+      : pickle_(pickle), file_(file), taker_(taker) {}
 
   void run() {
-    pickle_.facts_.bytes = bytes_.size();
-    if (bytes_.size() > UINT32_MAX) {  // values are numbered with 32 bits, and cost a byte each
-      throw PickleError("more than 4 GiB; no viewer opens such a file");
-    }
-    if (bytes_.empty() || static_cast<uint8_t>(bytes_[0]) != 0x80) {
-      throw PickleError(why_not_a_pickle(bytes_));
+    constexpr uint64_t kBeginning = 1024;
+    const std::string_view beginning = file_.peek(kBeginning);
+    if (beginning.empty() || static_cast<uint8_t>(beginning[0]) != 0x80) {
+      throw PickleError(why_not_a_pickle(beginning));
     }
     while (true) {
-      start_ = at_;
-      if (at_ >= bytes_.size()) {
-        throw PickleError("the file ends at byte " + std::to_string(at_) +
+      start_ = file_.at();
+      pickle_.facts_.bytes = start_ + 1;
+      if (start_ > UINT32_MAX) {  // values are numbered with 32 bits, and cost a byte each
+        throw PickleError("more than 4 GiB; no viewer opens such a file");
+      }
+      if (file_.peek(1).empty()) {
+        throw PickleError("the file ends at byte " + std::to_string(start_) +
                           " without its end mark: it is cut short");
       }
       const uint8_t opcode = take_byte();
@@ -59,12 +62,11 @@ class PickleReader {
   }
 
   std::string_view take(uint64_t size) {
-    if (size > bytes_.size() - at_) {
-      fail("the file ends at byte " + std::to_string(bytes_.size()) +
+    const std::string_view taken = file_.take(size);
+    if (taken.size() < size) {
+      fail("the file ends at byte " + std::to_string(file_.at()) +
            " in the middle of a value: it is cut short");
     }
-    const std::string_view taken = bytes_.substr(at_, size);
-    at_ += size;
     return taken;
   }
   uint8_t take_byte() { return static_cast<uint8_t>(take(1)[0]); }
@@ -229,6 +231,35 @@ class PickleReader {
     } else {
       dict.insert(dict.end(), entries.begin(), entries.end());
     }
+    if (taker_ == nullptr) return;
+    if (const auto trace = trace_of_top()) {
+      taker_->take_event(trace->device, trace->entry, stack_.back());
+      pickle_.containers_[stack_.back().index] = {};
+    }
+  }
+
+  struct TracePlace {
+    size_t device, entry;
+  };
+  // Where the value on top is an item of a trace: root dict, "device_traces", list of traces,
+  // trace. A list of one trace is written without a batch, so without a mark.
+  std::optional<TracePlace> trace_of_top() const {
+    if (marks_.size() < 2 || marks_.size() > 3 || marks_[0] != 1) return std::nullopt;
+    const size_t items = marks_.back();
+    const size_t first = marks_.size() == 3 ? marks_[1] : items - 1;  // trace of the batch
+    if (first < 3 || first >= items || items >= stack_.size()) return std::nullopt;
+    const PickleValue& trace = stack_[items - 1];
+    const PickleValue& traces = stack_[first - 1];
+    const PickleValue& key = stack_[first - 2];
+    if (trace.kind != PickleKind::kList || traces.kind != PickleKind::kList ||
+        key.kind != PickleKind::kText || pickle_.texts_[key.index] != "device_traces") {
+      return std::nullopt;
+    }
+    const auto count = [&](const PickleValue& list) {
+      return pickle_.containers_[list.index].size();
+    };
+    return TracePlace{.device = count(traces) + items - 1 - first,
+                      .entry = count(trace) + stack_.size() - 1 - items};
   }
 
   void step(uint8_t opcode) {
@@ -312,8 +343,8 @@ class PickleReader {
   }
 
   Pickle& pickle_;
-  std::string_view bytes_;
-  uint64_t at_ = 0;
+  ByteReader& file_;
+  EventTaker* taker_;
   uint64_t start_ = 0;  // of the current opcode
   std::vector<PickleValue> stack_;
   std::vector<size_t> marks_;
@@ -321,6 +352,6 @@ class PickleReader {
   std::unordered_map<uint64_t, PickleValue> sparse_memo_;
 };
 
-Pickle::Pickle(std::string_view bytes) { PickleReader(*this, bytes).run(); }
+void Pickle::read(ByteReader& file, EventTaker* taker) { PickleReader(*this, file, taker).run(); }
 
 }  // namespace headroom

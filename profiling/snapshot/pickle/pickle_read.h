@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "files/byte_reader.h"
+
 namespace headroom {
 
 // A pickle's error, in one line, mostly with the byte offset.
@@ -49,13 +51,25 @@ struct PickleFacts {
   uint64_t largest_batch_offset = 0;  // byte offset of that APPENDS
   uint64_t big_integers = 0;          // of more than eight bytes
   uint64_t unsafe_integers = 0;       // beyond 2^53: a JavaScript number loses their last digits
-  uint64_t bytes = 0;
+  uint64_t bytes = 0;                 // read until now
+};
+
+class Pickle;
+
+// Takes the events of a snapshot's traces while its file is read, so that their dicts need not stay
+// in memory.
+class EventTaker {
+ public:
+  virtual ~EventTaker() = default;
+  // `dict` is entry number `entry` of the trace of `device`. It is empty afterwards.
+  virtual void take_event(size_t device, size_t entry, const PickleValue& dict) = 0;
 };
 
 class Pickle {
  public:
-  // Throws PickleError. The pickle is bounded by its bytes: every value costs at least one.
-  explicit Pickle(std::string_view bytes);
+  // Throws PickleError, and ReadError of the file. The pickle is bounded by its bytes: every value
+  // costs at least one.
+  void read(ByteReader& file, EventTaker* taker = nullptr);
 
   const PickleValue& root() const { return root_; }
   const PickleFacts& facts() const { return facts_; }
@@ -66,13 +80,14 @@ class Pickle {
   const std::string& text(uint32_t index) const { return texts_[index]; }
   const PickleValue* find(const PickleValue& dict, uint32_t key) const;
   std::optional<uint32_t> find_text(std::string_view text) const;
+  size_t text_count() const { return texts_.size(); }
   size_t container_count() const { return containers_.size(); }
 
  private:
   friend class PickleReader;
   PickleValue root_;
   PickleFacts facts_;
-  std::vector<std::vector<PickleValue>> containers_;
+  std::deque<std::vector<PickleValue>> containers_;  // millions: a vector would copy them
   std::deque<std::string> texts_;  // a deque, because text_index_ points into its strings
   std::unordered_map<std::string_view, uint32_t> text_index_;
 };

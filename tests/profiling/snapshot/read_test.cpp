@@ -23,7 +23,8 @@ using testing::SizeIs;
 
 std::string pickle_error(const std::string& bytes) {
   try {
-    const Pickle pickle(bytes);
+    ByteReader reader(bytes);
+    Pickle().read(reader);
   } catch (const PickleError& error) {
     return error.what();
   }
@@ -139,7 +140,10 @@ TEST_F(SnapshotRead, MalformedPicklesAreRefused) {
 }
 
 TEST_F(SnapshotRead, AMemoNumberDoesNotReserveMemory) {
-  const Pickle pickle("\x80\x02}r\xff\xff\xff\xff."s);
+  const std::string bytes = "\x80\x02}r\xff\xff\xff\xff."s;
+  ByteReader reader(bytes);
+  Pickle pickle;
+  pickle.read(reader);
   EXPECT_EQ(pickle.root().kind, PickleKind::kDict);
 }
 
@@ -162,6 +166,21 @@ TEST_F(SnapshotRead, ListsInACircleAndRepeatedListsEnd) {
   for (int i = 0; i < 999; ++i) bytes += "h\x02"s;
   bytes += "eu."s;
   EXPECT_THAT(read_error(bytes), HasSubstr("repeated"));
+}
+
+TEST_F(SnapshotRead, AnEventThatIsListedTwiceIsReadTwice) {
+  const std::string bytes =
+      "\x80\x02}(X\x08\x00\x00\x00segments]X\x0d\x00\x00\x00"
+      "device_traces](](}(X\x06\x00\x00\x00"
+      "actionX\x08\x00\x00\x00snapshotuq\x01h\x01"
+      "e](h\x01"
+      "eeu."s;
+  put(bytes);
+  const Snapshot snapshot = read_snapshot(path_);
+  ASSERT_THAT(snapshot.device_traces, SizeIs(2));
+  EXPECT_THAT(snapshot.device_traces[0], SizeIs(2));
+  EXPECT_THAT(snapshot.device_traces[1], SizeIs(1));
+  EXPECT_EQ(snapshot.device_traces[1][0].action, TraceAction::kSnapshot);
 }
 
 // libtorch's own pickler writes a list between one MARK and one APPENDS.
