@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/at_night.h"
 #include "tests/train/heard.h"
 #include "tests/train/techniques/small_step.h"
 #include "train/listeners/listening.h"
@@ -43,10 +44,11 @@ TEST(OffloadedOptimizer, TwentyLossesAndTheWeightsAreThoseWithoutIt) {
 // A master that differs in its last bit may round to the neighbouring BF16 number, and the loss is
 // a BF16 number: 2^-7 apart, two steps allowed.
 TEST(OffloadedOptimizer, MastersOfBf16WeightsAreThoseOfTheDevice) {
+  const int64_t steps = many_steps(20);
   SmallStep usual(of_bf16_weights());
   SmallStep offloaded(offloading(of_bf16_weights()));
-  const std::vector<double> expected = usual.run_steps(20);
-  const std::vector<double> losses = offloaded.run_steps(20);
+  const std::vector<double> expected = usual.run_steps(steps);
+  const std::vector<double> losses = offloaded.run_steps(steps);
   EXPECT_DOUBLE_EQ(losses.front(), expected.front());
   for (size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], expected[i], expected[i] / 64);
   const NamedTensors masters = offloaded.step->weights();
@@ -158,10 +160,11 @@ TEST(OffloadedOptimizer, GradientsOfMicroBatchesAddUpToThoseOfTheDeviceToTheBit)
   }
 }
 
-TEST(OffloadedOptimizer, TwentyStepsOfMicroBatchesAreThoseWithoutIt) {
+TEST(OffloadedOptimizer, StepsOfMicroBatchesAreThoseWithoutIt) {
+  const int64_t steps = many_steps(20);
   SmallStep usual(in_parts());
   SmallStep offloaded(offloading(in_parts()));
-  expect_near(offloaded.run_steps(20), usual.run_steps(20));
+  expect_near(offloaded.run_steps(steps), usual.run_steps(steps));
   EXPECT_LE(distance(offloaded.parameters(), usual.parameters()), 1e-6);
 }
 
@@ -189,18 +192,19 @@ RunSpec clipped(RunSpec spec, double max_norm) {
 }
 
 TEST(OffloadedOptimizer, ClipsAsTheDeviceDoes) {
-  for (const RunSpec& spec : {tiny_spec(), in_parts()}) {
-    for (const double max_norm : {0.05, 0.5}) {
-      SmallStep usual(clipped(spec, max_norm));
-      SmallStep offloaded(offloading(clipped(spec, max_norm)));
-      expect_near(offloaded.run_steps(20), usual.run_steps(20));
-      EXPECT_LE(distance(offloaded.parameters(), usual.parameters()), 1e-6);
-      // AdamW follows only the direction: the length shows in m.
-      const std::vector<Tensor> moments = usual.step->update->state();
-      const std::vector<Tensor> on_host = offloaded.step->update->state();
-      EXPECT_LE((moments[0] - on_host[0]).norm().item<double>(),
-                1e-5 * moments[0].norm().item<double>());
-    }
+  const int64_t steps = many_steps(20);
+  const std::vector<RunSpec> specs = {clipped(tiny_spec(), 0.05), clipped(tiny_spec(), 0.5),
+                                      clipped(in_parts(), 0.05), clipped(in_parts(), 0.5)};
+  for (const RunSpec& spec : share_by_day(specs, 3)) {
+    SmallStep usual(spec);
+    SmallStep offloaded(offloading(spec));
+    expect_near(offloaded.run_steps(steps), usual.run_steps(steps));
+    EXPECT_LE(distance(offloaded.parameters(), usual.parameters()), 1e-6);
+    // AdamW follows only the direction: the length shows in m.
+    const std::vector<Tensor> moments = usual.step->update->state();
+    const std::vector<Tensor> on_host = offloaded.step->update->state();
+    EXPECT_LE((moments[0] - on_host[0]).norm().item<double>(),
+              1e-5 * moments[0].norm().item<double>());
   }
 }
 
@@ -275,17 +279,21 @@ TEST(OffloadedOptimizer, AStepOfInfiniteGradientsUpdatesNothingAndHalvesTheScale
 // Other copies to the host use the same stream.
 // A result of a weight that differs in its last bit may round to the next INT8 code.
 TEST(OffloadedOptimizer, GoesWithEveryFormOfWhatAutogradSaves) {
+  std::vector<RunSpec> specs;
   for (const char* activations : {"int8:min=0", "offload:min=0", "offload-int8:min=0"}) {
     for (const char* checkpoint : {"none", "full", "selective"}) {
       RunSpec spec = tiny_spec();
       spec.layers = 5;
       spec.activations = parse_activations(activations);
       spec.checkpoint = parse_checkpoint("--recompute", checkpoint);
-      SCOPED_TRACE(std::string(activations) + ", checkpoint " + checkpoint);
-      const std::vector<double> expected = SmallStep(spec).run_steps(5);
-      const std::vector<double> losses = SmallStep(offloading(spec)).run_steps(5);
-      expect_near(losses, expected, spec.activations.encoded() ? 1e-5 : 1e-6);
+      specs.push_back(spec);
     }
+  }
+  for (const RunSpec& spec : share_by_day(specs, 4)) {
+    SCOPED_TRACE(to_json(spec).dump());
+    const std::vector<double> expected = SmallStep(spec).run_steps(5);
+    const std::vector<double> losses = SmallStep(offloading(spec)).run_steps(5);
+    expect_near(losses, expected, spec.activations.encoded() ? 1e-5 : 1e-6);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/at_night.h"
 #include "tests/train/techniques/small_step.h"
 #include "train/listeners/listening.h"
 #include "train/offload/disk/staged_blocks.h"
@@ -48,17 +49,20 @@ TEST(OffloadedParameters, AForwardIsThatWithoutIt) {
 }
 
 TEST(OffloadedParameters, LossAndGradientsAreThoseWithoutItToTheBit) {
-  for (const char* checkpoint : kCheckpoints) {
-    for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
-      RunSpec spec = of_five_blocks(Mode::kForwardBackward, checkpoint);
-      spec.precision = precision;
-      SmallStep usual(spec);
-      const std::vector<double> losses = usual.run_steps(2);
-      for (const char* place : kPlaces) {
-        SmallStep offloaded(offloaded_to(place, spec));
-        EXPECT_EQ(offloaded.run_steps(2), losses) << checkpoint << place;
-        EXPECT_TRUE(bit_equal(offloaded.gradients(), usual.gradients())) << checkpoint << place;
-      }
+  std::vector<RunSpec> specs;
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+    for (const char* checkpoint : kCheckpoints) {
+      specs.push_back(of_five_blocks(Mode::kForwardBackward, checkpoint));
+      specs.back().precision = precision;
+    }
+  }
+  for (const RunSpec& spec : share_by_day(specs, 2)) {
+    SmallStep usual(spec);
+    const std::vector<double> losses = usual.run_steps(2);
+    for (const char* place : kPlaces) {
+      SmallStep offloaded(offloaded_to(place, spec));
+      EXPECT_EQ(offloaded.run_steps(2), losses) << to_json(spec).dump() << place;
+      EXPECT_TRUE(bit_equal(offloaded.gradients(), usual.gradients())) << place;
     }
   }
 }
@@ -84,16 +88,17 @@ TEST(OffloadedParameters, Bf16WeightsAndFp8ProductsAreThoseWithoutItToo) {
 }
 
 TEST(OffloadedParameters, TrainAsTheHostTrainsThoseOnTheCard) {
+  const int64_t steps = many_steps(20);
   for (const WeightType weights : {WeightType::kFp32, WeightType::kBf16}) {
     RunSpec spec = of_five_blocks(Mode::kTraining);
     spec.weights = weights;
     if (weights == WeightType::kBf16) spec.master_weights = MasterCopy::kFp32;
     spec.optimizer_offload = {.space = MemorySpace::kHost};
     SmallStep usual(spec);
-    const std::vector<double> losses = usual.run_steps(20);
+    const std::vector<double> losses = usual.run_steps(steps);
     for (const char* place : kPlaces) {
       SmallStep offloaded(offloaded_to(place, spec));
-      EXPECT_EQ(offloaded.run_steps(20), losses) << place;
+      EXPECT_EQ(offloaded.run_steps(steps), losses) << place;
       const NamedTensors masters = offloaded.step->weights();
       for (const auto& item : usual.step->weights()) {
         EXPECT_TRUE(masters[item.key()].equal(item.value())) << item.key() << place;

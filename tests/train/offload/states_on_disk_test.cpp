@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/at_night.h"
 #include "tests/train/techniques/small_step.h"
 #include "train/data/weights.h"
 #include "train/listeners/listening.h"
@@ -36,33 +37,37 @@ int64_t steps_done(const SmallStep& small) {
   return small.step->update->host_states()->steps_done();
 }
 
-TEST(StatesOnDisk, LossesWeightsAndMastersAreThoseOfStatesInMemoryToTheBit) {
+// By day each value once.
+std::vector<RunSpec> runs_of_wide_matrices() {
+  std::vector<RunSpec> runs;
   for (const WeightType weights : {WeightType::kFp32, WeightType::kBf16}) {
     for (const char* parameters : {"none", "cpu"}) {
-      RunSpec spec = of_wide_matrices(weights);
-      spec.param_offload = parse_offload("--param-offload", parameters);
-      SmallStep in_memory(kept(spec, "cpu"));
-      SmallStep on_disk(kept(spec, "nvme:."));
-      EXPECT_EQ(on_disk.run_steps(3), in_memory.run_steps(3)) << parameters;
-      expect_same(on_disk.step->weights(), in_memory.step->weights());
+      runs.push_back(of_wide_matrices(weights));
+      runs.back().param_offload = parse_offload("--param-offload", parameters);
     }
+  }
+  return share_by_day(runs, 3);
+}
+
+TEST(StatesOnDisk, LossesWeightsAndMastersAreThoseOfStatesInMemoryToTheBit) {
+  for (const RunSpec& spec : runs_of_wide_matrices()) {
+    SmallStep in_memory(kept(spec, "cpu"));
+    SmallStep on_disk(kept(spec, "nvme:."));
+    EXPECT_EQ(on_disk.run_steps(3), in_memory.run_steps(3)) << to_json(spec).dump();
+    expect_same(on_disk.step->weights(), in_memory.step->weights());
   }
 }
 
 TEST(StatesOnDisk, TwoRunsThatGoOnAreOneRun) {
-  for (const WeightType weights : {WeightType::kFp32, WeightType::kBf16}) {
-    for (const char* parameters : {"none", "cpu"}) {
-      RunSpec spec = of_wide_matrices(weights);
-      spec.param_offload = parse_offload("--param-offload", parameters);
-      const std::vector<double> losses = SmallStep(kept(spec, "cpu")).run_steps(4);
-      const ScratchDirectory folder;
-      spec = kept(spec, "nvme:" + folder.path() + ",keep");
-      std::vector<double> of_both = SmallStep(spec).run_steps(2);
-      SmallStep second(spec);
-      EXPECT_EQ(steps_done(second), 2);
-      for (int64_t i = steps_done(second); i < 4; ++i) of_both.push_back(second.run(i));
-      EXPECT_EQ(of_both, losses) << parameters;
-    }
+  for (RunSpec spec : runs_of_wide_matrices()) {
+    const std::vector<double> losses = SmallStep(kept(spec, "cpu")).run_steps(4);
+    const ScratchDirectory folder;
+    spec = kept(spec, "nvme:" + folder.path() + ",keep");
+    std::vector<double> of_both = SmallStep(spec).run_steps(2);
+    SmallStep second(spec);
+    EXPECT_EQ(steps_done(second), 2);
+    for (int64_t i = steps_done(second); i < 4; ++i) of_both.push_back(second.run(i));
+    EXPECT_EQ(of_both, losses) << to_json(spec).dump();
   }
 }
 

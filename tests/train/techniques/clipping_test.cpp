@@ -9,6 +9,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "tests/at_night.h"
 #include "tests/files/scratch_directory.h"
 #include "tests/train/heard.h"
 #include "tests/train/techniques/small_step.h"
@@ -174,12 +175,13 @@ TEST(Clipping, IsAPhaseInsideTheOptimizers) {
               testing::ElementsAre("+optimizer", "+clipping", "-clipping", "-optimizer"));
 }
 
-TEST(Clipping, TwentyStepsAreDeterministic) {
+TEST(Clipping, StepsAreDeterministic) {
+  const int64_t steps = many_steps(20);
   for (const Precision precision : {Precision::kFp32, Precision::kBf16, Precision::kFp16}) {
     RunSpec spec = clipped(0.5);
     spec.precision = precision;
-    const std::vector<double> losses = SmallStep(spec).run_steps(20);
-    EXPECT_EQ(SmallStep(spec).run_steps(20), losses) << to_string(precision);
+    const std::vector<double> losses = SmallStep(spec).run_steps(steps);
+    EXPECT_EQ(SmallStep(spec).run_steps(steps), losses) << to_string(precision);
   }
 }
 

@@ -119,8 +119,6 @@ std::vector<ContractCell> contract_on_cpu() {
   return cells;
 }
 
-int64_t many_steps(int64_t at_night) { return is_at_night() ? at_night : 6; }
-
 std::vector<ContractCell> share_of(ContractProgram program, std::vector<ContractCell> cells) {
   if (is_at_night()) return cells;
   const auto same = [](const ContractCell& a, const ContractCell& b) {

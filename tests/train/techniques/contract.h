@@ -43,9 +43,6 @@ constexpr size_t kContractPrograms = 3;
 // programs. All rows in all precisions if HEADROOM_LONG is set (ctest -C nightly).
 std::vector<ContractCell> share_of(ContractProgram program, std::vector<ContractCell> cells);
 
-// The steps of such a line: few, or `at_night` if HEADROOM_LONG is set.
-int64_t many_steps(int64_t at_night);
-
 // Like contract_on_cpu(), for an H200; without tolerances.
 std::vector<ContractCell> contract_on_card();
 

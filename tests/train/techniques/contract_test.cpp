@@ -8,6 +8,7 @@
 
 #include <cmath>
 
+#include "tests/at_night.h"
 #include "tests/train/techniques/small_step.h"
 
 namespace headroom {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/at_night.h"
 #include "tests/train/heard.h"
 #include "tests/train/techniques/small_step.h"
 #include "train/listeners/listening.h"
@@ -70,14 +71,15 @@ TEST(MicroBatches, GradientsOfOneStepAreGoneInTheNext) {
   EXPECT_TRUE(bit_equal(step.gradients(), once)) << "added up over steps";
 }
 
-TEST(MicroBatches, TwentyStepsOfTrainingAreThoseOfTheWholeBatchAndDeterministic) {
+TEST(MicroBatches, StepsOfTrainingAreThoseOfTheWholeBatchAndDeterministic) {
+  const int64_t steps = many_steps(20);
   for (const Precision precision : {Precision::kFp32, Precision::kBf16, Precision::kFp16}) {
     RunSpec spec = in_parts(1, Mode::kTraining);
     spec.precision = precision;
-    const std::vector<double> whole = SmallStep(spec).run_steps(20);
+    const std::vector<double> whole = SmallStep(spec).run_steps(steps);
     spec.micro_batches = 2;
-    const std::vector<double> parts = SmallStep(spec).run_steps(20);
-    EXPECT_EQ(SmallStep(spec).run_steps(20), parts) << to_string(precision);
+    const std::vector<double> parts = SmallStep(spec).run_steps(steps);
+    EXPECT_EQ(SmallStep(spec).run_steps(steps), parts) << to_string(precision);
     const double tolerance = precision == Precision::kFp32 ? 1e-4 : 2e-2;
     for (size_t i = 0; i < whole.size(); ++i) {
       EXPECT_NEAR(parts[i], whole[i], tolerance * whole[i]) << to_string(precision) << ' ' << i;
