@@ -13,7 +13,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "train" / "parallel"))
+TESTS = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS / "train" / "parallel")]
+from at_night import at_night  # noqa: E402
 from cells import free_port, gone, met  # noqa: E402
 
 HEADROOM = str(Path(sys.argv[1]).absolute())
@@ -77,6 +79,7 @@ class Launch(unittest.TestCase):
         for mean, loss in zip(means, together["losses"]):
             self.assertLess(abs(mean - loss), 1e-12 * abs(loss))
 
+    @at_night
     def test_a_machine_that_leaves_after_the_store_has_gone_says_nothing(self):
         port = free_port()
         with tempfile.TemporaryDirectory() as path:
@@ -105,6 +108,7 @@ class Launch(unittest.TestCase):
         for pid in cells.values():
             self.assertTrue(gone(pid))
 
+    @at_night  # by day: mesh_meeting_test.py
     def test_machines_that_were_given_other_settings_are_told_which_rank_differs(self):
         port = free_port()
         ends = self.ended(machine(0, port, "--mesh", "dp=2", *STEPS, "--seed", "1", nproc=1),

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """The contract of docs/techniques.md on a virtual card: every row of contract.json keeps it.
 
-usage: contract_test.py HEADROOM [--wide] [ROW...]
+usage: contract_test.py HEADROOM [--wide] [ROW...]      Of the rows that combine techniques every second.
 
 Each row is one sweep on a small H200: a context that is out of memory in the middle of a step, then
 one that fits. The first is a row with the status oom and the second is as theory says: every
 category to the byte, and the peak, where theory predicts one, within 0.1 %. Values:
-tests/train/techniques/contract_test.cpp. --wide: in every precision, not in the last alone.
+tests/train/techniques/contract_test.cpp. --wide: all rows in every precision, not in the last alone.
 """
 
 import json
@@ -60,6 +60,9 @@ def main():
     wide = "--wide" in sys.argv
     asked = [word for word in sys.argv[2:] if word != "--wide"]
     rows = json.loads(ROWS.read_text(encoding="utf-8"))["rows"]
+    if not wide and not asked:
+        combined = [row for row in rows if "_with_" in row["name"]]
+        rows = [row for row in rows if row not in combined[1::2]]
     failed = cells = peaks = 0
     with WarmCells(headroom) as warm:
         for row in rows:
