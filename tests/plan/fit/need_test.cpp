@@ -27,7 +27,7 @@ RunSpec small_training() {
 // For some sets, and for more in the nightly tests.
 TEST(Need, TheFloorIsNeverAboveTheRehearsedPeak) {
   const auto sets = technique_sets(small_training(), technique_list(small_training()), {});
-  for (size_t i = 0; i < sets.size(); i += is_at_night() ? 3 : 19) {
+  for (size_t i = 0; i < sets.size(); i += is_at_night() ? 3 : 41) {
     const RunSpec& spec = sets[i].spec;
     EXPECT_LE(floor_bytes(spec), predicted_need(spec)) << sets[i].in_words();
   }

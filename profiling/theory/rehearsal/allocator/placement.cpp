@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "train/settings/whole_units.h"
 
@@ -31,21 +32,31 @@ void join(Runs& runs, int64_t first, int64_t length) {
 
 }  // namespace
 
+void SegmentAddresses::measure_holes(size_t region) {
+  longest_hole_[region] = 0;
+  for (const auto& [first, length] : regions_[region].holes) {
+    longest_hole_[region] = std::max(longest_hole_[region], length);
+  }
+}
+
 // Into the shortest hole of the newest region that has one, else into a region of its own at the
 // upper end of the highest free addresses that are longer than the region.
 int64_t SegmentAddresses::take(int64_t bytes) {
-  for (auto region = regions_.rbegin(); region != regions_.rend(); ++region) {
-    Runs& holes = region->second.holes;
+  const auto newest = std::find_if(longest_hole_.rbegin(), longest_hole_.rend(),
+                                   [&](int64_t longest) { return longest >= bytes; });
+  if (newest != longest_hole_.rend()) {
+    const size_t place = static_cast<size_t>(longest_hole_.rend() - newest) - 1;
+    Runs& holes = regions_[place].holes;
     auto best = holes.end();
     for (auto hole = holes.begin(); hole != holes.end(); ++hole) {
       if (hole->second < bytes) continue;
       if (best == holes.end() || hole->second < best->second) best = hole;
     }
-    if (best == holes.end()) continue;
     const auto [first, length] = *best;
     holes.erase(best);
     if (length > bytes) holes[first + bytes] = length - bytes;
-    region->second.used += bytes;
+    regions_[place].used += bytes;
+    measure_holes(place);
     return first;
   }
   const int64_t length = whole_units(bytes, kRegion);
@@ -55,22 +66,28 @@ int64_t SegmentAddresses::take(int64_t bytes) {
   run->second -= length;
   const int64_t first = run->first + run->second;
   if (run->second == 0) free_.erase(first);
-  Region& made = regions_[++made_];
-  made = {.first = first, .length = length, .used = bytes, .holes = {}};
+  made_at_[first] = regions_.size();
+  Region made = {.first = first, .length = length, .used = bytes, .holes = {}};
   if (length > bytes) made.holes[first + bytes] = length - bytes;
-  made_at_[first] = made_;
+  longest_hole_.push_back(length - bytes);
+  regions_.push_back(std::move(made));
   return first;
 }
 
 // A region without a segment goes.
 void SegmentAddresses::give(int64_t address, int64_t bytes) {
   const auto at = std::prev(made_at_.upper_bound(address));
-  Region& region = regions_[at->second];
+  const size_t place = at->second;
+  Region& region = regions_[place];
   region.used -= bytes;
-  if (region.used > 0) return join(region.holes, address, bytes);
-  join(free_, region.first, region.length);
-  regions_.erase(at->second);
-  made_at_.erase(at);
+  if (region.used > 0) {
+    join(region.holes, address, bytes);
+  } else {
+    join(free_, region.first, region.length);
+    region.holes.clear();
+    made_at_.erase(at);
+  }
+  measure_holes(place);
 }
 
 }  // namespace headroom

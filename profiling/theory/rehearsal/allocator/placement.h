@@ -1,9 +1,11 @@
 // Where cudaMalloc puts a segment. No torch here.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <vector>
 
 namespace headroom {
 
@@ -25,11 +27,14 @@ class SegmentAddresses {
     int64_t used = 0;
     Runs holes;
   };
+  void measure_holes(size_t region);
 
   Runs free_ = {{0, std::numeric_limits<int64_t>::max() / 2}};
-  std::map<int64_t, Region> regions_;   // in the order in which they are made
-  std::map<int64_t, int64_t> made_at_;  // first -> key in regions_
-  int64_t made_ = 0;
+  // In the order in which they are made; those that are gone stay, without a hole.
+  std::vector<Region> regions_;
+  // Of each region: a large model has thousands of them, most without room.
+  std::vector<int64_t> longest_hole_;
+  std::map<int64_t, size_t> made_at_;  // first -> place in regions_
 };
 
 }  // namespace headroom
