@@ -8,7 +8,6 @@ import sys
 
 import torch
 import torch.distributed as dist
-from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 
@@ -16,6 +15,8 @@ def model_of(kind: str) -> torch.nn.Module:
     layers = [torch.nn.Linear(1024, 1024, bias=False) for _ in range(4)]
     model = torch.nn.Sequential(*layers).cuda()
     if kind == "fsdp":
+        from torch.distributed.fsdp import fully_shard  # its name since torch 2.6
+
         for layer in model:
             fully_shard(layer)
         fully_shard(model)
