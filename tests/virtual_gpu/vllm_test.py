@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""How many tokens vLLM sampled, under a dry run. The module that is changed is a stand-in with its name and its fields.
+"""What a dry run changes in vLLM: the number of sampled tokens, and the CUDA runtime that it finds. Its modules are
+stand-ins with their names and fields.
 
 usage: vllm_test.py HEADROOM PYTHON
 """
@@ -34,14 +35,22 @@ batch = types.SimpleNamespace(num_computed_prefill_tokens_np=numpy.array([8, 0, 
 output, sampled, rejected = GPUModelRunner().sample(None, batch, None)
 made = torch.cuda.memory_stats()["allocation.all.allocated"] - before
 print(json.dumps([output, sampled.tolist(), rejected.tolist(), made]))
+from vllm.distributed.device_communicators import cuda_wrapper
+print(cuda_wrapper.find_loaded_library("libcudart"), cuda_wrapper.find_loaded_library("libother"))
+"""
+CUDA_WRAPPER = """
+def find_loaded_library(name):
+    return "the program's " + name
 """
 
 
 def run(model_runner):
     with tempfile.TemporaryDirectory() as folder:
-        module = Path(folder) / "vllm/v1/worker/gpu/model_runner.py"
-        module.parent.mkdir(parents=True)
-        module.write_text(model_runner, encoding="utf-8")
+        for name, text in (("v1/worker/gpu/model_runner.py", model_runner),
+                           ("distributed/device_communicators/cuda_wrapper.py", CUDA_WRAPPER)):
+            module = Path(folder) / "vllm" / name
+            module.parent.mkdir(parents=True)
+            module.write_text(text, encoding="utf-8")
         (Path(folder) / "program.py").write_text(PROGRAM, encoding="utf-8")
         return subprocess.run([HEADROOM, "dryrun", "--card", "h200", "--", PYTHON, Path(folder) / "program.py"],
                               capture_output=True, text=True, check=False)
@@ -52,14 +61,16 @@ class SampledTokens(unittest.TestCase):
         done = run(MODEL_RUNNER)
         self.assertEqual(done.returncode, 0, done.stderr)
         # A decoding request with two draft tokens, one that ends its prompt, one in the middle of it.
-        output, sampled, rejected, made = json.loads(done.stdout)
+        counts, libraries = done.stdout.splitlines()
+        output, sampled, rejected, made = json.loads(counts)
         self.assertEqual((output, sampled, rejected), ("output", [1, 1, 0], [2, 0, 0]))
         self.assertEqual(made, 2, "the answer allocates memory of the card")
         self.assertNotIn("may be wrong", done.stderr)
+        self.assertRegex(libraries, r"/libvirtual_gpu\.so the program's libother$")
 
     def test_another_version_is_named(self):
         done = run("import torch\nGPUModelRunner = object\n")
-        self.assertIn("vLLM's model runner is not as expected", done.stderr)
+        self.assertIn("vllm.v1.worker.gpu.model_runner is not as expected, so requests may not end", done.stderr)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How many tokens vLLM sampled: its second model runner reads that back from the card.
+"""What vLLM needs to run on a virtual card: the number of sampled tokens, and the CUDA runtime.
 
 Note [Sampled tokens]
 Rationale: a kernel of vLLM's writes the count of each request, the scheduler reads it, and a count of
@@ -7,9 +7,16 @@ Approach: after sampling, the counts are copied to the card, where they are then
   (docs/virtual_gpu.md): none for a request whose prompt is not finished, else one. Nothing is
   allocated on the card. The first model runner reads only the tokens.
 Limits: of a draft (speculative decoding) no token is accepted.
+
+Note [vLLM's CUDA runtime]
+Rationale: sleep mode and shared memory between ranks call the runtime by ctypes, in the first loaded
+  file named libcudart. That can be a copy that another package carries (torchvision), which no
+  preloaded library replaces.
+Approach: the file that vLLM finds is the stand-in.
 """
 
 import functools
+import os
 import sys
 
 import headroom_imports
@@ -33,15 +40,35 @@ def _answer_counts(module):
     module.GPUModelRunner.sample = answered
 
 
-def _change(module):
-    try:
-        _answer_counts(module)
-    except AttributeError as error:  # another version
-        sys.stderr.write(
-            "headroom dryrun: vLLM's model runner is not as expected, so requests may not end: "
-            f"{error}\n"
-        )
+def _find_stand_in(module):
+    find = module.find_loaded_library
+    lib = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    stand_in = os.path.join(lib, "libvirtual_gpu.so")
+
+    @functools.wraps(find)
+    def found(name):
+        return stand_in if name == "libcudart" else find(name)
+
+    module.find_loaded_library = found
+
+
+def _changes(change, loss):
+    def changed(module):
+        try:
+            change(module)
+        except AttributeError as error:  # another version
+            name = module.__name__
+            sys.stderr.write(f"headroom dryrun: {name} is not as expected, so {loss}: {error}\n")
+
+    return changed
 
 
 def answer():
-    headroom_imports.change({"vllm.v1.worker.gpu.model_runner": _change})
+    headroom_imports.change(
+        {
+            "vllm.v1.worker.gpu.model_runner": _changes(_answer_counts, "requests may not end"),
+            "vllm.distributed.device_communicators.cuda_wrapper": _changes(
+                _find_stand_in, "sleep mode may not work"
+            ),
+        }
+    )

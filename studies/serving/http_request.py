@@ -1,6 +1,6 @@
 """Starts `vllm serve` on a virtual card, waits for /health, sends one request over HTTP, and ends it by ^C.
 
-usage: http.py HEADROOM VLLM CARD CONFIG [flags of vllm serve]
+usage: http_request.py HEADROOM VLLM CARD CONFIG [flags of vllm serve]
 VLLM: the program `vllm`; CONFIG: a config.json. Prints the answer's tokens, the seconds until /health and of the request, and
 the report of the dry run. Exit codes: 0, 1 the server or the request failed, 2 usage.
 """
