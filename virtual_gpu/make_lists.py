@@ -3,9 +3,9 @@
 answered without doing.
 
 usage: make_lists.py TORCH_DIR OBJECT_DIR [--check]
-TORCH_DIR: the wheel's torch/. OBJECT_DIR: the build's virtual_gpu/. --check writes nothing and
-fails when a list is not what would be written; it exits with 77 where NVIDIA's libraries are not
-beside TORCH_DIR.
+TORCH_DIR: the wheel's torch/. OBJECT_DIR: the build's virtual_gpu/. The lists keep the names that
+other wheels need: run it once for each. --check writes nothing and fails when a list is not what
+would be written; it exits with 77 where NVIDIA's libraries are not beside TORCH_DIR.
 
 Every function of the CUDA runtime, cuBLAS and cuBLASLt, every one of cuDNN that takes a handle, and
 every one of the other libraries that libtorch imports is either defined in a source file here or
@@ -25,6 +25,9 @@ NOT_SUPPORTED, OTHER = HERE / "report/not_supported.inc", HERE / "cublas/other.i
 BY_HANDLE = ("cusolver", "cusparse")
 SIZES = {library: HERE / library / "sizes.inc" for library in BY_HANDLE}
 LAUNCHES = {library: HERE / library / "launches.inc" for library in BY_HANDLE}
+HEADS = {NOT_SUPPORTED: "HEADROOM_REFUSE(name, the library's \"not supported\").", OTHER: "HEADROOM_DONE(name).",
+         **dict.fromkeys(SIZES.values(), "HEADROOM_SIZE(name)."),
+         **dict.fromkeys(LAUNCHES.values(), "HEADROOM_LAUNCH(name).")}
 
 # Library -> (file, what "not supported" is in its own enumeration).
 WHOLE = {"cudart": ("cu13/lib/libcudart.so.13", 801), "cublas": ("cu13/lib/libcublas.so.13", 15),
@@ -101,8 +104,22 @@ def with_handle(nvidia: Path) -> set[str]:
     return names
 
 
-def text_of(head: str, lines: list[str]) -> str:
-    return f"// Written by make_lists.py. {head}\n" + "\n".join(lines) + "\n"
+def old_lines(path: Path) -> dict[str, str]:
+    """By the name that each is about."""
+    lines = path.read_text().splitlines()[1:] if path.exists() else []
+    return {re.split(r"[(,)]", line)[1]: line for line in lines}
+
+
+def merged(new: dict[Path, list[str]], have: set[str]) -> dict[Path, str]:
+    """With the lines that another wheel needs; a function that any wheel calls is not refused."""
+    texts: dict[Path, str] = {}
+    taken = set(have)
+    for path in (*(path for path in new if path != NOT_SUPPORTED), NOT_SUPPORTED):
+        old = {name: line for name, line in old_lines(path).items() if name not in taken}
+        lines = sorted({*old.values(), *(l for l in new[path] if re.split(r"[(,)]", l)[1] not in taken)})
+        taken |= {re.split(r"[(,)]", line)[1] for line in lines}
+        texts[path] = f"// Written by make_lists.py. {HEADS[path]}\n" + "\n".join(lines) + "\n"
+    return texts
 
 
 def lists(torch: Path, objects: Path) -> dict[Path, str]:
@@ -131,21 +148,16 @@ def lists(torch: Path, objects: Path) -> dict[Path, str]:
         refused[name] = CUDNN_NOT_SUPPORTED
     unknown = {name for name in (handled & imported) - have if CUSPARSE_BY_CONTENTS.match(name)}
     refused |= dict.fromkeys(sorted(unknown), CUSPARSE_NOT_SUPPORTED)
-    by_kind: dict[Path, str] = {}
+    by_kind: dict[Path, list[str]] = {}
     for library in BY_HANDLE:
         names = sorted(n for n in (handled & imported) - have - unknown if n.startswith(library))
         sizes = [name for name in names if IS_SIZE.search(name)]
         launches = [name for name in names if not IS_SIZE.search(name)]
-        by_kind[SIZES[library]] = text_of("HEADROOM_SIZE(name).",
-                                          [f"HEADROOM_SIZE({name})" for name in sizes])
-        by_kind[LAUNCHES[library]] = text_of("HEADROOM_LAUNCH(name).",
-                                             [f"HEADROOM_LAUNCH({name})" for name in launches])
-    return by_kind | {
-        NOT_SUPPORTED: text_of(
-            "HEADROOM_REFUSE(name, the library's \"not supported\").",
-            [f"HEADROOM_REFUSE({name}, {code})" for name, code in refused.items()]),
-        OTHER: text_of("HEADROOM_DONE(name).", [f"HEADROOM_DONE({name})" for name in done]),
-    }
+        by_kind[SIZES[library]] = [f"HEADROOM_SIZE({name})" for name in sizes]
+        by_kind[LAUNCHES[library]] = [f"HEADROOM_LAUNCH({name})" for name in launches]
+    refusals = [f"HEADROOM_REFUSE({name}, {code})" for name, code in refused.items()]
+    done_lines = [f"HEADROOM_DONE({name})" for name in done]
+    return merged(by_kind | {NOT_SUPPORTED: refusals, OTHER: done_lines}, have)
 
 
 def main() -> int:

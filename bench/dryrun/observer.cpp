@@ -9,17 +9,24 @@
 //   its virtual functions returns its statistics. The stand-in calls headroom_observe() when the
 //   process ends (virtual_gpu/device/machine.h names it; neither includes the other). It is here
 //   and not in virtual_gpu/, which has no torch.
-// Limits: the slot of a virtual function depends on the version, so versions other than the one it
-//   was built for are not read. A program that resets its peaks hides the earlier ones.
+//   The slot of a virtual function depends on the version. For versions other than the one it was
+//   built for, the totals come from the reports that every allocator makes to libtorch's profiler
+//   (Note [Blocks], bench/dryrun/breakdown/blocks.cpp): allocated and reserved bytes only.
+//   They also keep the peaks that a program resets.
+// Limits: requested bytes, retries and failures are known for the built version only.
+#include <c10/core/Allocator.h>
 #include <c10/cuda/CUDACachingAllocator.h>
-#include <dlfcn.h>
-#include <link.h>
 #include <torch/headeronly/version.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <string>
+#include <utility>
+
+#include "bench/dryrun/loaded_symbol.h"
 
 // The libtorch that this library was compiled for: "2.11". Python's hook asks (headroom_built.py).
 extern "C" const char* headroom_observed_torch() {
@@ -33,34 +40,33 @@ using c10::CachingDeviceAllocator::DeviceStats;
 
 constexpr int kMostDevices = 64;
 
-struct Wanted {
-  std::string name;  // "/libc10_cuda.so"
-  std::string path;
+// Of every device, from the events. Written under the allocator's lock.
+struct Totals {
+  std::atomic<int64_t> allocated = 0;
+  std::atomic<int64_t> reserved = 0;
+  std::atomic<int64_t> peak_allocated = 0;
+  std::atomic<int64_t> peak_reserved = 0;
+  std::atomic<bool> is_used = false;
 };
+std::array<Totals, kMostDevices> totals;
 
-int find_library(dl_phdr_info* library, size_t, void* data) {
-  auto* wanted = static_cast<Wanted*>(data);
-  const std::string path = library->dlpi_name;
-  if (path.find(wanted->name) == std::string::npos) return 0;
-  wanted->path = path;
-  return 1;
+void set_with_peak(std::atomic<int64_t>& value, std::atomic<int64_t>& peak, int64_t now) {
+  value.store(now, std::memory_order_relaxed);
+  if (now > peak.load(std::memory_order_relaxed)) peak.store(now, std::memory_order_relaxed);
 }
 
-// The program's own copy first (a program that refers to a library's variable holds it); otherwise
-// the library's, however it was loaded: Python's libraries are not in the global scope.
-template <typename T>
-T* symbol(const char* library, const char* name) {
-  if (void* found = dlsym(RTLD_DEFAULT, name)) return reinterpret_cast<T*>(found);
-  Wanted wanted{library, ""};
-  dl_iterate_phdr(find_library, &wanted);
-  if (wanted.path.empty()) return nullptr;
-  void* scope = dlopen(wanted.path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-  return scope == nullptr ? nullptr : reinterpret_cast<T*>(dlsym(scope, name));
+void note_totals(int device, size_t allocated, size_t reserved) {
+  if (device < 0 || device >= kMostDevices) return;
+  Totals& of_device = totals[static_cast<size_t>(device)];
+  set_with_peak(of_device.allocated, of_device.peak_allocated, static_cast<int64_t>(allocated));
+  set_with_peak(of_device.reserved, of_device.peak_reserved, static_cast<int64_t>(reserved));
+  of_device.is_used.store(true, std::memory_order_relaxed);
 }
 
 // "2.11.0", from libtorch's stable C interface; "" before it existed (2.9).
 std::string libtorch_version() {
-  auto* version = symbol<uint64_t()>("/libtorch_cpu.so", "aoti_torch_abi_version");
+  auto* version = headroom::loaded_symbol<uint64_t()>(RTLD_DEFAULT, "/libtorch_cpu.so",
+                                                      "aoti_torch_abi_version");
   if (version == nullptr) return "";
   const uint64_t packed = version();
   const auto part = [&](int shift) { return std::to_string((packed >> shift) & 0xff); };
@@ -72,37 +78,61 @@ bool is_known(const std::string& version) {
   return version.compare(0, known.size(), known) == 0;
 }
 
-void add_device(std::FILE* file, int ordinal, const DeviceStats& stats) {
-  constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-  const auto add = [&](const char* key, int64_t value) {
+bool has_device = false;  // in the report
+using Fields = std::initializer_list<std::pair<const char*, int64_t>>;
+
+void add_device(std::FILE* file, int ordinal, Fields fields) {
+  std::fprintf(file, "%s{\"ordinal\":%d", has_device ? "," : "", ordinal);
+  has_device = true;
+  for (const auto& [key, value] : fields) {
     std::fprintf(file, ",\"%s\":%lld", key, static_cast<long long>(value));
-  };
-  std::fprintf(file, "%s{\"ordinal\":%d", ordinal == 0 ? "" : ",", ordinal);
-  add("peak_allocated_bytes", stats.allocated_bytes[kAll].peak);
-  add("peak_reserved_bytes", stats.reserved_bytes[kAll].peak);
-  add("peak_requested_bytes", stats.requested_bytes[kAll].peak);
-  add("allocated_bytes", stats.allocated_bytes[kAll].current);
-  add("reserved_bytes", stats.reserved_bytes[kAll].current);
-  add("segments", stats.segment[kAll].current);
-  add("retries", stats.num_alloc_retries);
-  add("out_of_memory", stats.num_ooms);
+  }
   std::fputs("}", file);
 }
 
 // Stops when one throws: there are no more, or the allocator was never started.
-void add_devices(std::FILE* file, Allocator& allocator) {
+void add_statistics(std::FILE* file, Allocator& allocator) {
+  constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
   for (int i = 0; i < kMostDevices; ++i) {
+    const Totals& known = totals[static_cast<size_t>(i)];
     try {
-      add_device(file, i, allocator.getDeviceStats(static_cast<c10::DeviceIndex>(i)));
+      const DeviceStats stats = allocator.getDeviceStats(static_cast<c10::DeviceIndex>(i));
+      add_device(file, i,
+                 {{"peak_allocated_bytes",
+                   std::max<int64_t>(stats.allocated_bytes[kAll].peak, known.peak_allocated)},
+                  {"peak_reserved_bytes",
+                   std::max<int64_t>(stats.reserved_bytes[kAll].peak, known.peak_reserved)},
+                  {"peak_requested_bytes", stats.requested_bytes[kAll].peak},
+                  {"allocated_bytes", stats.allocated_bytes[kAll].current},
+                  {"reserved_bytes", stats.reserved_bytes[kAll].current},
+                  {"segments", stats.segment[kAll].current},
+                  {"retries", stats.num_alloc_retries},
+                  {"out_of_memory", stats.num_ooms}});
     } catch (...) {
       return;
     }
   }
 }
 
+// True if there was an event.
+bool add_totals(std::FILE* file) {
+  bool has_events = false;
+  for (int i = 0; i < kMostDevices; ++i) {
+    const Totals& known = totals[static_cast<size_t>(i)];
+    if (!known.is_used) continue;
+    has_events = true;
+    add_device(file, i,
+               {{"peak_allocated_bytes", known.peak_allocated},
+                {"peak_reserved_bytes", known.peak_reserved},
+                {"allocated_bytes", known.allocated},
+                {"reserved_bytes", known.reserved}});
+  }
+  return has_events;
+}
+
 void write(const std::string& path) {
-  auto* variable = symbol<std::atomic<Allocator*>>("/libc10_cuda.so",
-                                                   "_ZN3c104cuda20CUDACachingAllocator9allocatorE");
+  auto* variable = headroom::loaded_symbol<std::atomic<Allocator*>>(
+      RTLD_DEFAULT, "/libc10_cuda.so", "_ZN3c104cuda20CUDACachingAllocator9allocatorE");
   // No libtorch, or without CUDA, or its CUDA was never used.
   if (variable == nullptr || variable->load() == nullptr) return;
   const std::string version = libtorch_version();
@@ -111,13 +141,31 @@ void write(const std::string& path) {
   if (file == nullptr) return;
   std::fprintf(file, "{\"pid\":%d,\"torch\":\"%s\",\"devices\":[", static_cast<int>(getpid()),
                version.c_str());
-  if (is_known(version)) add_devices(file, *variable->load());
-  std::fprintf(file, "],\"readable\":%s}\n", is_known(version) ? "true" : "false");
+  bool is_readable = is_known(version);
+  if (is_readable) {
+    add_statistics(file, *variable->load());
+  } else {
+    is_readable = add_totals(file);
+  }
+  std::fprintf(file, "],\"readable\":%s}\n", is_readable ? "true" : "false");
   std::fclose(file);
   std::rename(temporary.c_str(), path.c_str());
 }
 
 }  // namespace
+
+namespace c10 {
+
+__attribute__((visibility("default"))) void reportMemoryUsageToProfiler(
+    void* ptr, int64_t alloc_size, size_t total_allocated, size_t total_reserved, Device device) {
+  if (device.is_cuda()) note_totals(device.index(), total_allocated, total_reserved);
+  using Report = void(void*, int64_t, size_t, size_t, Device);
+  static Report* const own = headroom::loaded_symbol<Report>(
+      RTLD_NEXT, "/libc10.so", "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
+  if (own != nullptr) own(ptr, alloc_size, total_allocated, total_reserved, device);
+}
+
+}  // namespace c10
 
 extern "C" void headroom_observe(const char* stem) {
   const std::string path = std::string(stem) + ".torch.json";

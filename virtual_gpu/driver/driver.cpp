@@ -92,6 +92,13 @@ CUresult cuGetErrorName(CUresult error, const char** text) {
   return CUDA_SUCCESS;
 }
 
+// The driver's log of its errors, which libtorch attaches to its own: it stays empty.
+CUresult cuLogsRegisterCallback(CUlogsCallback, void*, CUlogsCallbackHandle* callback) {
+  *callback = nullptr;
+  return CUDA_SUCCESS;
+}
+CUresult cuLogsUnregisterCallback(CUlogsCallbackHandle) { return CUDA_SUCCESS; }
+
 CUresult cuModuleLoad(CUmodule* module, const char*) {
   *module = reinterpret_cast<CUmodule>(new Module());
   return to_driver(usable());

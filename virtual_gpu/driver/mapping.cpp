@@ -79,6 +79,22 @@ CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
   return driver_result(machine.mappings.map(address, bytes, offset, handle));
 }
 
+CUresult cuMemGetAddressRange(CUdeviceptr* begin, size_t* bytes, CUdeviceptr address) {
+  Machine& machine = Machine::get();
+  Device* device = machine.owner(address);
+  if (device == nullptr) return CUDA_ERROR_NOT_FOUND;
+  std::pair<uint64_t, uint64_t> found;
+  if (const auto block = device->find(address)) {
+    found = {block->address, block->bytes};
+  } else {
+    const std::lock_guard lock(machine.mappings_mutex);
+    found = machine.mappings.mapping(address).value_or(found);
+  }
+  if (begin != nullptr) *begin = found.first;
+  if (bytes != nullptr) *bytes = found.second;
+  return found.second == 0 ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+}
+
 CUresult cuMemUnmap(CUdeviceptr address, size_t bytes) {
   Machine& machine = Machine::get();
   machine.contents.forget(address, bytes);

@@ -40,6 +40,12 @@ ncclResult_t run(const Exchange& call, ncclComm* comm, cudaStream_t stream) {
       enqueue(comm, call.kind, call.other, call.count * bytes_of(call.type) * parts, stream));
 }
 
+// The part of a rank in a buffer that has one per rank.
+void* part(const void* buffer, int rank, size_t count, ncclDataType_t type) {
+  const auto offset = static_cast<size_t>(rank) * count * bytes_of(type);
+  return const_cast<char*>(static_cast<const char*>(buffer)) + offset;
+}
+
 }  // namespace
 
 extern "C" {
@@ -67,6 +73,29 @@ ncclResult_t ncclBcast(void* buffer, size_t count, ncclDataType_t type, int root
 ncclResult_t ncclBroadcast(const void* from, void* to, size_t count, ncclDataType_t type, int root,
                            ncclComm_t comm, cudaStream_t stream) {
   return run({Traffic::kBroadcast, from, to, count, type, root}, comm, stream);
+}
+
+// Each is a group of sends and receives, as programs write it for an older NCCL.
+ncclResult_t ncclGather(const void* from, void* to, size_t count, ncclDataType_t type, int root,
+                        ncclComm_t comm, cudaStream_t stream) {
+  if (const ncclResult_t error = check_communicator(comm)) return note_in_group(error);
+  ncclGroupStart();
+  for (int peer = 0; comm->rank == root && peer < comm->size; ++peer) {
+    ncclRecv(part(to, peer, count, type), count, type, peer, comm, stream);
+  }
+  ncclSend(from, count, type, root, comm, stream);
+  return ncclGroupEnd();
+}
+
+ncclResult_t ncclScatter(const void* from, void* to, size_t count, ncclDataType_t type, int root,
+                         ncclComm_t comm, cudaStream_t stream) {
+  if (const ncclResult_t error = check_communicator(comm)) return note_in_group(error);
+  ncclGroupStart();
+  for (int peer = 0; comm->rank == root && peer < comm->size; ++peer) {
+    ncclSend(part(from, peer, count, type), count, type, peer, comm, stream);
+  }
+  ncclRecv(to, count, type, root, comm, stream);
+  return ncclGroupEnd();
 }
 
 ncclResult_t ncclReduce(const void* from, void* to, size_t count, ncclDataType_t type,

@@ -1,5 +1,7 @@
 // NVML: the library itself, its versions and its errors. The stand-in libnvidia-ml.so.1 is an empty
 // library that depends on this one.
+#include <cuda_runtime_api.h>
+
 #include <string>
 
 #include "virtual_gpu/nvml/host.h"
@@ -10,7 +12,6 @@ namespace {
 
 // The driver under which the virtual H100 was compared with a real one.
 constexpr const char* kDriver = "580.159.04";
-constexpr int kCudaVersion = 13000;
 
 Result start() {
   if (card_count() == 0) return kDriverNotLoaded;
@@ -67,7 +68,7 @@ Result nvmlSystemGetNVMLVersion(char* text, unsigned length) {
 
 Result nvmlSystemGetCudaDriverVersion(int* version) {
   if (version == nullptr) return kInvalidArgument;
-  *version = kCudaVersion;
+  cudaDriverGetVersion(version);
   return kSuccess;
 }
 

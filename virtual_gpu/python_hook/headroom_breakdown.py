@@ -12,6 +12,7 @@ import sys
 import headroom_built
 import headroom_owners
 import headroom_places
+import headroom_version
 
 library = None  # set by start()
 owners = None
@@ -91,10 +92,8 @@ def _watch(torch):
     torch.autograd.graph._engine_run_backward = torch.autograd._engine_run_backward = watched
 
 
-def _load():
-    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    # These calls are short: they keep the GIL.
-    loaded = ctypes.PyDLL(os.path.join(folder, "libheadroom_breakdown.so"))
+def _load(path):
+    loaded = ctypes.PyDLL(path)  # its calls are short: they keep the GIL
     word, number, text = ctypes.c_size_t, ctypes.c_uint32, ctypes.c_char_p
     for name, types, result in (
         ("start", (text, text, text, word), ctypes.c_int),
@@ -125,9 +124,11 @@ class Breakdown:
     def start(self, snapshot_entries):
         global library, owners, is_compiling
         if not headroom_built.is_for(self.torch):
-            self.reason = f"it needs torch {headroom_built.built_for()}, which headroom is built for"
+            self.reason = f"it needs torch {headroom_built.built_for()}, which headroom is built for"path = headroom_version.library(self.torch, "libheadroom_breakdown.so")
+        if path is None:
+            self.reason = headroom_version.missing(self.torch)
             return
-        library = _load()
+        library = _load(path)
         owners = headroom_owners.Owners(self.torch, library)
         is_compiling = self.torch.compiler.is_compiling
         folders = (headroom_places.torch_folder, headroom_places.HERE, headroom_places.STANDARD)

@@ -19,11 +19,11 @@ import headroom_built
 import headroom_host_init
 import headroom_places
 import headroom_reads
-import headroom_vllm
+import headroom_vllmheadroom_version
 
 CUDA_MAJORS = (12, 13)
 OLDEST = (2, 4)
-SUPPORTED = "supported: PyTorch 2.4 and newer for CUDA 12 or 13 (pip install torch)"
+SUPPORTED = "supported: PyTorch 2.4 and newer f"supported: PyTorch {', '.join(headroom_version.TESTED)} for CUDA 12 or 13 (pip install torch)"13"
 SNAPSHOT_ENTRIES = 1000000
 STATISTICS = {
     "peak_allocated_bytes": "allocated_bytes.all.peak",
@@ -240,7 +240,7 @@ def refuse_wheel(torch):
         reason = f"is built for CUDA {cuda}"
     elif release(torch) < OLDEST:
         reason = "is too old"
-    else:
+    else:headroom_version.of(torch) not in headroom_version.TESTED:
         return
     sys.stderr.write(f"headroom dryrun: torch {torch.__version__} {reason}; {SUPPORTED}\n")
     raise SystemExit(5)
@@ -255,11 +255,15 @@ def watch_operations(torch):
     """What libtorch's operations make of known values; Note [Operations on known values]."""
     import ctypes
 
-    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    library = os.path.join(folder, "libheadroom_operations.so")
-    # Compiled for one version, and of one program alone: the libraries it needs are loaded already.
-    if headroom_built.is_for(torch) and os.path.exists(library):
+    library = headroom_version.library(torch, "libheadroom_operations.so")
+    if library is not None:  # the libraries that it needs are loaded already.
+    if headroom_built.is_for(torch) and os.path.exists(library):already
         ctypes.CDLL(library).headroom_watch_operations()
+    else:
+        sys.stderr.write(
+            "headroom dryrun: results of libtorch's operations on known values stay unknown: "
+            f"{headroom_version.missing(torch)}\n"
+        )
 
 
 def watch_errors(process):

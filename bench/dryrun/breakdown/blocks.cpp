@@ -14,31 +14,15 @@
 #include <cublasLt.h>
 #include <cublas_v2.h>
 #include <dlfcn.h>
-#include <link.h>
 
 #include <atomic>
-#include <string>
+
+#include "bench/dryrun/loaded_symbol.h"
 
 namespace {
 
 std::atomic<headroom::OnBlock> on_block = nullptr;
 std::atomic<headroom::OnWorkspace> on_workspace = nullptr;
-
-int find_c10(dl_phdr_info* library, size_t, void* data) {
-  const std::string path = library->dlpi_name;
-  if (path.find("/libc10.so") == std::string::npos) return 0;
-  *static_cast<std::string*>(data) = path;
-  return 1;
-}
-
-// libtorch's own; Python's libraries are not in the global scope.
-void* in_c10(const char* name) {
-  if (void* found = dlsym(RTLD_NEXT, name)) return found;
-  std::string path;
-  dl_iterate_phdr(find_c10, &path);
-  void* scope = path.empty() ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-  return scope == nullptr ? nullptr : dlsym(scope, name);
-}
 
 void tell_workspace(void* address, size_t bytes) {
   const headroom::OnWorkspace listener = on_workspace;
@@ -68,8 +52,8 @@ __attribute__((visibility("default"))) void reportMemoryUsageToProfiler(
              static_cast<int64_t>(total_reserved));
   }
   using Report = void(void*, int64_t, size_t, size_t, Device);
-  static Report* const own =
-      reinterpret_cast<Report*>(in_c10("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"));
+  static Report* const own = headroom::loaded_symbol<Report>(
+      RTLD_NEXT, "/libc10.so", "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
   if (own != nullptr) own(ptr, alloc_size, total_allocated, total_reserved, device);
 }
 

@@ -342,8 +342,14 @@ TEST(Cudart, ExpandableSegmentsAreRealBooks) {
   EXPECT_EQ(before - free_bytes(), 20 * kMiB);
   ASSERT_EQ(cuMemMap(address, 20 * kMiB, 0, handle, 0), CUDA_SUCCESS);
   EXPECT_EQ(attributes_of(reinterpret_cast<void*>(address)).type, cudaMemoryTypeDevice);
+  CUdeviceptr begin = 0;
+  size_t bytes = 0;
+  EXPECT_EQ(cuMemGetAddressRange(&begin, &bytes, address + kMiB), CUDA_SUCCESS);
+  EXPECT_EQ(begin, address);
+  EXPECT_EQ(bytes, 20 * kMiB);
   EXPECT_EQ(cuMemAddressFree(address, 4096 * kMiB), CUDA_ERROR_INVALID_VALUE) << "still mapped";
   EXPECT_EQ(cuMemUnmap(address, 20 * kMiB), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemGetAddressRange(&begin, &bytes, address), CUDA_ERROR_NOT_FOUND);
   EXPECT_EQ(cuMemRelease(handle), CUDA_SUCCESS);
   EXPECT_EQ(cuMemAddressFree(address, 4096 * kMiB), CUDA_SUCCESS);
   EXPECT_EQ(free_bytes(), before);

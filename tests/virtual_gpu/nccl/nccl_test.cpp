@@ -279,6 +279,16 @@ TEST(NcclValues, WhatAllRanksKnowIsReducedAndGathered) {
   });
 }
 
+TEST(NcclValues, TheRootGathersAndScattersParts) {
+  on_ranks(3, [](ncclComm_t comm, int rank) {
+    int64_t* out = on_card({0, 0, 0});
+    ncclGather(on_card({10 + rank}), out, 1, ncclInt64, 1, comm, nullptr);
+    EXPECT_EQ(on_host(out, 3), rank == 1 ? (Values{10, 11, 12}) : (Values{0, 0, 0}));
+    ncclScatter(on_card({20, 21, 22}), out, 1, ncclInt64, 1, comm, nullptr);
+    EXPECT_EQ(on_host(out, 1), Values{20 + rank});
+  });
+}
+
 TEST(NcclValues, SumsOfSixteenBitsAreRoundedAfterEachStepAndAMeanMultipliesFirst) {
   on_ranks(3, [](ncclComm_t comm, int rank) {
     // BF16 has 8 bits: 256 + 1 is 256 again. A third is 0x3eab, FP16's 0x3555.

@@ -129,6 +129,12 @@ std::optional<std::pair<uint64_t, uint64_t>> Mappings::range_at(uint64_t address
 
 bool Mappings::contains(uint64_t address) const { return range_start(address).has_value(); }
 
+std::optional<std::pair<uint64_t, uint64_t>> Mappings::mapping(uint64_t address) const {
+  const auto found = mapping_at(address);
+  if (found == mappings_.end()) return std::nullopt;
+  return std::pair(found->first, found->second.bytes);
+}
+
 Device* Mappings::device_at(uint64_t address) const {
   const auto mapping = mapping_at(address);
   if (mapping == mappings_.end()) return nullptr;

@@ -45,6 +45,7 @@ class Mappings {
   bool contains(uint64_t address) const;
   std::optional<std::pair<uint64_t, uint64_t>> range_at(uint64_t address) const;  // begin, end
   Device* device_at(uint64_t address) const;
+  std::optional<std::pair<uint64_t, uint64_t>> mapping(uint64_t address) const;  // begin, bytes
 
  private:
   void drop(uint64_t handle);
