@@ -302,6 +302,7 @@ a_checkout() {
   refused ../studies/host/disk_bench.sh "$BATS_TEST_TMPDIR" --size 1 --size 2
   refused launch.sh --nproc 1 --nproc 2 -- --mesh dp=2
   refused ../studies/programs/program_matrix.sh --rows a --rows b
+  refused torch_versions.sh --card h200 --card h100-80gb
   refused run_memory_optimized_ppo.sh --preset balanced --preset=balanced
   refused ../studies/planning/parallel_tables.sh --output-dir "$BATS_TEST_TMPDIR" --output-dir "$BATS_TEST_TMPDIR"
 }
