@@ -105,7 +105,7 @@ def uses_of(by_cell: dict, versions: list[dict], base: dict) -> list[str]:
         before = {}
         for version in versions:
             row, known = by_cell.get((version["torch"], *cell)), base.get(cell)
-            if row is None or known is None or row is known:
+            if row is None or known is None or row is known or not row["uses"]:
                 continue
             names = sorted({*row["uses"], *known["uses"]})
             changes = {name: row["uses"].get(name, 0) - known["uses"].get(name, 0) for name in names}
