@@ -8,11 +8,15 @@ Needs accelerate, peft (lora, qlora) and bitsandbytes (qlora, adamw8bit, paged).
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import FullyShardedDataParallelPlugin
-from tuned_model import arguments, is_autocast, make_model, tokens_of
+from accelerate.utils import DeepSpeedPlugin, FullyShardedDataParallelPlugin
+from tuned_model import arguments, is_autocast, make_model, optimizer_class, rows_of, zero_config
 
 
-def make_optimizer(name, parameters):
+def make_optimizer(args, model):
+    name, parameters = args.optimizer, [p for p in model.parameters() if p.requires_grad]
+    if name == "muon":
+        of, settings = optimizer_class(args, model)
+        return of(parameters, **settings)
     if name == "adamw":
         return torch.optim.AdamW(parameters, fused=True)
     if name == "sgd":
@@ -27,18 +31,27 @@ def make_optimizer(name, parameters):
 
 def main():
     args = arguments("Fine-tunes a causal language model with a loop of its own under accelerate.")
+    if args.packing:
+        raise SystemExit("this loop packs nothing: use trainer_recipe.py or trl_recipe.py with --packing")
     sharding = FullyShardedDataParallelPlugin(
         fsdp_version=2, auto_wrap_policy="transformer_based_wrap", reshard_after_forward=True,
         cpu_ram_efficient_loading=True) if args.fsdp else None
-    accelerator = Accelerator(mixed_precision="bf16" if is_autocast(args) else "no", fsdp_plugin=sharding)
+    zero = DeepSpeedPlugin(hf_ds_config=zero_config(args)) if args.zero else None
+    accelerator = Accelerator(mixed_precision="bf16" if is_autocast(args) else "no", fsdp_plugin=sharding,
+                              deepspeed_plugin=zero)
     model = make_model(args)
     if args.checkpointing:
         model.gradient_checkpointing_enable({"use_reentrant": False})
         model.enable_input_require_grads()
+    if args.liger:
+        from liger_kernel.transformers import _apply_liger_kernel_to_instance
+
+        _apply_liger_kernel_to_instance(model.get_base_model() if hasattr(model, "get_base_model") else model)
     model.train()
-    optimizer = make_optimizer(args.optimizer, [p for p in model.parameters() if p.requires_grad])
+    optimizer = make_optimizer(args, model)
     model, optimizer = accelerator.prepare(model, optimizer)
-    tokens = tokens_of(accelerator.unwrap_model(model), args).repeat(args.batch, 1).to(accelerator.device)
+    rows = rows_of(accelerator.unwrap_model(model), args)
+    tokens = torch.stack(rows[:args.batch]).to(accelerator.device)
     for _ in range(args.steps):
         accelerator.backward(model(input_ids=tokens, labels=tokens).loss)
         optimizer.step()

@@ -38,4 +38,4 @@ if ! cmp -s "$wanted" "$folder/installed"; then
   cp "$wanted" "$folder/installed"
 fi
 "$folder/bin/python" -m pip list --disable-pip-version-check --format freeze 2>/dev/null |
-  grep -E "^(torch|$(sed -nE 's/^([a-z]+)==.*/\1/p' "$wanted" | paste -sd '|'))==" >&2
+  grep -E "^(torch|$(sed -nE 's/^([a-z-]+)==.*/\1/p' "$wanted" | paste -sd '|'))==" >&2

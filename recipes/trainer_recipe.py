@@ -8,18 +8,19 @@ Needs transformers, peft (lora, qlora) and bitsandbytes (qlora, adamw8bit, paged
 
 import tempfile
 
-from transformers import Trainer, TrainingArguments
-from tuned_model import arguments, make_model, tokens_of, training_arguments
+from transformers import DataCollatorWithFlattening, Trainer, TrainingArguments
+from tuned_model import arguments, make_model, optimizer_class, rows_of, training_arguments
 
 
 def main():
     args = arguments("Fine-tunes a causal language model with transformers' Trainer.")
     model = make_model(args)
-    tokens = tokens_of(model, args)
     with tempfile.TemporaryDirectory() as folder:
         Trainer(
             model, TrainingArguments(folder, **training_arguments(args)),
-            train_dataset=[{"input_ids": tokens, "labels": tokens}] * (args.batch * args.steps)).train()
+            data_collator=DataCollatorWithFlattening() if args.packing else None,
+            train_dataset=[{"input_ids": row, "labels": row} for row in rows_of(model, args)],
+            optimizer_cls_and_kwargs=optimizer_class(args, model)).train()
 
 
 if __name__ == "__main__":

@@ -12,7 +12,9 @@ from datasets import Dataset
 from tokenizers import Tokenizer, models
 from transformers import PreTrainedTokenizerFast
 from trl import SFTConfig, SFTTrainer
-from tuned_model import arguments, make_model, tokens_of, training_arguments
+from tuned_model import arguments, make_model, optimizer_class, rows_of, training_arguments
+
+ROWS_PACKED = 4  # into a sequence
 
 
 def main():
@@ -21,9 +23,10 @@ def main():
     words = Tokenizer(models.WordLevel({"<pad>": 0, "<eos>": 1}, unk_token="<pad>"))  # the rows are tokens already
     with tempfile.TemporaryDirectory() as folder:
         SFTTrainer(
-            model, args=SFTConfig(folder, max_length=args.length, **training_arguments(args)),
+            model, args=SFTConfig(folder, max_length=args.length, packing=args.packing, **training_arguments(args)),
             train_dataset=Dataset.from_dict(
-                {"input_ids": [tokens_of(model, args).tolist()] * (args.batch * args.steps)}),
+                {"input_ids": [row.tolist() for row in rows_of(model, args, ROWS_PACKED if args.packing else 1)]}),
+            optimizer_cls_and_kwargs=optimizer_class(args, model),
             processing_class=PreTrainedTokenizerFast(tokenizer_object=words, pad_token="<pad>", eos_token="<eos>"),
         ).train()
 

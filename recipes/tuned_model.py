@@ -7,7 +7,7 @@ from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, AutoConfig, AutoModelForCa
 
 # Names of transformers' TrainingArguments.
 OPTIMIZERS = {"adamw": "adamw_torch_fused", "adamw8bit": "adamw_bnb_8bit", "paged": "paged_adamw_8bit",
-              "lion": "lion_32bit", "adafactor": "adafactor", "sgd": "sgd"}
+              "lion": "lion_32bit", "adafactor": "adafactor", "sgd": "sgd", "muon": "sgd"}  # muon: optimizer_class()
 
 SHARDED = {"version": 2, "auto_wrap_policy": "TRANSFORMER_BASED_WRAP", "reshard_after_forward": True,
            "cpu_ram_efficient_loading": True}
@@ -26,8 +26,12 @@ def arguments(description):
     parser.add_argument("--checkpointing", action="store_true")
     parser.add_argument("--optimizer", choices=OPTIMIZERS, default="adamw")
     parser.add_argument("--attention", choices=["sdpa", "eager"], default="sdpa")
-    parser.add_argument("--fsdp", action="store_true",
-                        help="shard the weights over the ranks (FSDP2); start the program by torchrun then")
+    parser.add_argument("--packing", action="store_true", help="several short rows in a sequence, without padding")
+    parser.add_argument("--liger", action="store_true", help="Liger's Triton kernels in place of transformers' layers")
+    sharding = parser.add_mutually_exclusive_group()
+    sharding.add_argument("--fsdp", action="store_true",
+                          help="shard the weights over the ranks (FSDP2); start the program by torchrun then")
+    sharding.add_argument("--zero", type=int, choices=[2, 3], help="stage of DeepSpeed's ZeRO; by torchrun, too")
     parser.add_argument("--steps", type=int, default=3)
     return parser.parse_args()
 
@@ -40,7 +44,7 @@ def quantized_model(config, dtype, attention):
         shapes = AutoModelForCausalLM.from_config(config, dtype=dtype).state_dict()
     return MODEL_FOR_CAUSAL_LM_MAPPING[type(config)].from_pretrained(
         None, config=config, state_dict={name: torch.empty(x.shape, dtype=dtype) for name, x in shapes.items()},
-        dtype=dtype, attn_implementation=attention, device_map={"": 0},
+        dtype=dtype, attn_implementation=attention, device_map={"": torch.cuda.current_device()},
         quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4",
                                                bnb_4bit_use_double_quant=True, bnb_4bit_compute_dtype=dtype))
 
@@ -51,7 +55,7 @@ def make_model(args):
     if args.method == "qlora":
         model = quantized_model(config, dtype, args.attention)
     else:
-        with torch.device("cpu" if args.fsdp else "cuda"):  # FSDP moves its shards
+        with torch.device("cpu" if args.fsdp or args.zero else "cuda"):  # their shards move
             model = AutoModelForCausalLM.from_config(config, dtype=dtype, attn_implementation=args.attention)
     model.config.use_cache = False
     if args.method == "full":
@@ -66,6 +70,36 @@ def make_model(args):
                           autocast_adapter_dtype=not args.fsdp)  # FSDP gathers weights of one type together
 
 
+class MuonAndAdamW(torch.optim.Optimizer):
+    """Muon for matrices; AdamW for the table of tokens, the head and everything else."""
+
+    def __init__(self, params, lr, vocabulary):
+        super().__init__(params, {"lr": lr})
+        every = [p for group in self.param_groups for p in group["params"]]
+        matrices = {p for p in every if p.ndim == 2 and vocabulary not in p.shape}
+        others = [p for p in every if p not in matrices]
+        self.parts = [torch.optim.Muon([p for p in every if p in matrices], lr=lr)]
+        if others:
+            self.parts.append(torch.optim.AdamW(others, lr=lr, fused=True))
+        self.param_groups = [group for part in self.parts for group in part.param_groups]
+
+    def step(self, closure=None):
+        for part in self.parts:
+            part.step()
+
+
+def optimizer_class(args, model):
+    """Of Trainer's argument: None where TrainingArguments names the optimizer."""
+    vocabulary = model.config.get_text_config().vocab_size
+    return (MuonAndAdamW, {"lr": 1e-3, "vocabulary": vocabulary}) if args.optimizer == "muon" else None
+
+
+def zero_config(args):
+    """Of DeepSpeed. Its optimizer is the one above."""
+    return {"zero_optimization": {"stage": args.zero}, "bf16": {"enabled": args.precision != "fp32"},
+            "train_micro_batch_size_per_gpu": args.batch, "zero_allow_untested_optimizer": True}
+
+
 def is_autocast(args):
     """Under FSDP autocast would make FP32 copies of BF16 weights: they stay as they are."""
     return args.precision == "mixed" or (args.precision == "bf16" and not args.fsdp)
@@ -76,9 +110,11 @@ def training_arguments(args):
     return {"per_device_train_batch_size": args.batch, "max_steps": args.steps, "bf16": is_autocast(args),
             "gradient_checkpointing": args.checkpointing, "optim": OPTIMIZERS[args.optimizer],
             "logging_steps": args.steps, "save_strategy": "no", "report_to": [], "fsdp": args.fsdp or None,
-            "fsdp_config": SHARDED if args.fsdp else None}
+            "fsdp_config": SHARDED if args.fsdp else None, "deepspeed": zero_config(args) if args.zero else None,
+            "use_liger_kernel": args.liger}
 
 
-def tokens_of(model, args):
-    """One sequence."""
-    return torch.randint(0, model.config.get_text_config().vocab_size, (args.length,))
+def rows_of(model, args, parts=1):
+    """Random tokens for all steps: each sequence in as many rows."""
+    tokens = torch.randint(0, model.config.get_text_config().vocab_size, (args.length // parts,))
+    return [tokens] * (args.batch * args.steps * parts)

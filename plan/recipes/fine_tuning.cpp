@@ -16,11 +16,17 @@ std::vector<std::string> recipe_words(const FineTuning& tuning, const std::strin
   if (tuning.targets != plain.targets) add("--targets", tuning.targets);
   add("--batch", std::to_string(tuning.batch));
   add("--length", std::to_string(tuning.length));
+  if (tuning.packing) words.emplace_back("--packing");
   if (tuning.precision != plain.precision) add("--precision", tuning.precision);
   if (tuning.checkpointing) words.emplace_back("--checkpointing");
   if (tuning.optimizer != plain.optimizer) add("--optimizer", tuning.optimizer);
   if (tuning.attention != plain.attention) add("--attention", tuning.attention);
-  if (tuning.cards > 1) words.emplace_back("--fsdp");
+  if (tuning.liger) words.emplace_back("--liger");
+  if (tuning.zero > 0) {
+    add("--zero", std::to_string(tuning.zero));
+  } else if (tuning.cards > 1) {
+    words.emplace_back("--fsdp");
+  }
   return words;
 }
 

@@ -16,18 +16,21 @@ struct FineTuning {
   std::string targets = "all-linear";
   int64_t batch = 1;      // sequences per step and card
   int64_t length = 2048;  // tokens per sequence
+  bool packing = false;   // rows of tokens share a sequence
   std::string precision = "bf16";
   bool checkpointing = false;
   std::string optimizer = "adamw";
   std::string attention = "sdpa";
-  int64_t cards = 1;  // more than one: the weights are sharded over them (FSDP2)
+  bool liger = false;  // Liger's kernels in place of transformers' layers
+  int64_t cards = 1;   // more than one: the weights are sharded over them
+  int64_t zero = 0;    // by DeepSpeed's ZeRO of this stage, 2 or 3; 0 = by FSDP2
 };
 
 inline const std::vector<std::string> kStacks = {"trainer", "trl", "accelerate"};
 inline const std::vector<std::string> kTuningMethods = {"full", "lora", "qlora"};
 inline const std::vector<std::string> kTuningPrecisions = {"bf16", "mixed", "fp32"};
-inline const std::vector<std::string> kTuningOptimizers = {"adamw", "adamw8bit", "paged",
-                                                           "lion",  "adafactor", "sgd"};
+inline const std::vector<std::string> kTuningOptimizers = {
+    "adamw", "adamw8bit", "paged", "lion", "adafactor", "sgd", "muon"};
 inline const std::vector<std::string> kTuningAttentions = {"sdpa", "eager"};
 
 // The command for a machine that has the cards. With several, torchrun starts the program.

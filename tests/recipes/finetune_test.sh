@@ -26,6 +26,9 @@ expect 2 '--rank: .* --method full trains all weights' "${ask[@]}" gpt2 --method
 expect 2 '--length: .* longer than the model.s positions; allowed: 1 to 1024' "${ask[@]}" gpt2 --length 1025
 expect 2 '--batch.*allowed: 1 to 4096' "${ask[@]}" gpt2 --batch 0
 expect 2 '--gpus: .* --method qlora are not sharded' "${ask[@]}" gpt2 --gpus 2 --method qlora
+expect 2 '--zero: .2. shards over several cards' "${ask[@]}" gpt2 --length 64 --zero 2
+expect 2 '--zero: .*allowed: 2 to 3' "${ask[@]}" gpt2 --length 64 --gpus 2 --zero 1
+expect 2 '--stack: .accelerate. is a plain loop, which packs nothing' "${ask[@]}" gpt2 --length 64 --packing --stack accelerate
 expect 2 '--largest: .*batch, length' "${ask[@]}" gpt2 --length 64 --largest width
 HEADROOM_FINETUNE_PYTHON='' expect 5 'run ./recipes/install.sh|cannot write' "${ask[@]}" gpt2 --length 64 --output /nosuch/f
 
@@ -44,6 +47,9 @@ grep -q '"categories"' breakdown.json || fail "no breakdown: $(<breakdown.json)"
 expect 0 '' "${gpt2[@]}" --gpus 4 --method full
 grep -q 'fits on 4 x rtx4090: 356.000 MiB reserved' out || fail "several cards: $(<out)"
 grep -qE 'stack -m torch.distributed.run --nproc-per-node 4 .*--length 100 --fsdp$' out || fail "no launcher: $(<out)"
+
+expect 0 '' "${gpt2[@]}" --gpus 2 --zero 3 --liger --packing --optimizer muon
+grep -qE -- '--packing --optimizer muon --liger --zero 3$' out || fail "other flags: $(<out)"
 
 # 2 GiB less the context of 384 MiB: 16 x 100 MiB and the weights.
 expect 0 'batch 16: fits, 1.625 GiB' "${gpt2[@]}" --largest batch

@@ -40,6 +40,14 @@ class Stacks(unittest.TestCase):
                     self.assertEqual(done.returncode, 0, done.stderr)
                     self.assertIn("communication buffers", done.stdout)
 
+    def test_the_other_kernels_optimizers_and_shardings_train(self):
+        for flags in (["--liger"], ["--packing", "--stack", "trl"], ["--packing"], ["--method", "full", "--optimizer", "muon"],
+                      ["--gpus", "2", "--zero", "2"], ["--gpus", "2", "--zero", "3", "--method", "full"]):
+            with self.subTest(flags):
+                done = subprocess.run([HEADROOM, "finetune", "--config", "smollm2-135m", "--card", "rtx4090", "--length", "256",
+                                       *flags], capture_output=True, text=True, timeout=300)
+                self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_every_stack_trains_with_every_method(self):
         for stack in ("trainer", "trl", "accelerate"):
             for method in ("full", "lora", "qlora"):

@@ -13,6 +13,7 @@
 #include "cli/flags/flag_values.h"
 #include "cli/flags/flags.h"
 #include "cli/flags/plans/recipe_flags.h"
+#include "cli/flags/plans/tuning_flags.h"
 #include "cli/log.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
@@ -27,12 +28,9 @@
 namespace headroom {
 namespace {
 
-constexpr int64_t kMostBatch = 4096;
-constexpr int64_t kMostLength = 1 << 20;
 constexpr int64_t kLengthStride = 128;
 
 CommandLine finetune_command_line() {
-  const FineTuning plain;
   return {
       "finetune --config NAME --card CARD [flags]",
       "Runs a fine-tuning of a model with transformers, peft and bitsandbytes on a virtual card,\n"
@@ -40,98 +38,17 @@ CommandLine finetune_command_line() {
       "that\n"
       "makes it fit, the largest batch or length. It prints the command of the program that it\n"
       "ran, which also works on a real card. ./recipes/install.sh finetune installs the packages.",
-      joined(
-          model_on_card_flags("Card"),
-          {{"gpus", "N",
-            "cards; with several, the weights are sharded (FSDP2), and rank 0 runs (default 1)",
-            "Card"},
-           {"method", "WORD", "full, lora, qlora (default lora)", "Training"},
-           {"rank", "N", "rank of LoRA (default " + std::to_string(plain.rank) + ")", "Training"},
-           {.name = "targets",
-            .value = "LIST",
-            .help = "modules with LoRA: all-linear, or names such as q_proj,v_proj (default "
-                    "all-linear)",
-            .group = "Training",
-            .example = "--targets q_proj,v_proj"},
-           {"batch", "N", "sequences per step (default 1)", "Training"},
-           {"length", "N",
-            "tokens per sequence (default " + std::to_string(plain.length) +
-                ", or all of the model)",
-            "Training"},
-           {"precision", "WORD",
-            "bf16: weights in BF16; mixed: FP32 weights under BF16 autocast; fp32 (default bf16)",
-            "Training"},
-           {"checkpointing", "", "recompute activations in backward (gradient checkpointing)",
-            "Training"},
-           {"optimizer", "WORD", join(kTuningOptimizers) + " (default adamw)", "Training"},
-           {"attention", "WORD", "sdpa or eager (default sdpa)", "Training"},
-           {"stack", "WORD", "program that trains: " + join(kStacks) + " (default trainer)",
-            "Training"},
-           {.name = "largest",
-            .value = "WORD",
-            .help = "find the largest batch, or the largest length (in steps of 128), that fits",
-            .group = "Search",
-            .example = "--largest batch"},
-           {.name = "output",
-            .value = "FILE",
-            .help = "file for the breakdown of the peak, as JSON",
-            .group = "Output",
-            .file = FileUse::kWritten}})};
-}
-
-std::string word_from(const Arguments& arguments, const std::string& flag, const std::string& plain,
-                      const std::vector<std::string>& allowed) {
-  std::string word = arguments.get(flag, plain);
-  check_choice("--" + flag, word, allowed, "--" + flag + " " + allowed.front());
-  return word;
-}
-
-struct TuningQuestion {
-  ModelOnCard model;
-  FineTuning tuning;
-  std::string python;
-};
-
-TuningQuestion tuning_question_of(const Arguments& arguments) {
-  constexpr const char* kExample = "headroom finetune --config llama-3.1-8b --card rtx4090";
-  TuningQuestion question;
-  question.model = model_on_card(arguments, kExample, "--card rtx4090 --bytes 20GiB");
-  FineTuning& tuning = question.tuning;
-  const FineTuning plain;
-  tuning.config = question.model.shape.config;
-  tuning.stack = word_from(arguments, "stack", plain.stack, kStacks);
-  tuning.method = word_from(arguments, "method", plain.method, kTuningMethods);
-  tuning.rank = integer(arguments, "rank", plain.rank, 1, 65536);
-  tuning.targets = arguments.get("targets", plain.targets);
-  for (const char* flag : {"rank", "targets"}) {
-    if (!arguments.has(flag) || tuning.method != "full") continue;
-    throw UsageError(std::string("--") + flag, arguments.get(flag),
-                     "is of LoRA, and --method full trains all weights; allowed with it: --method "
-                     "lora or qlora",
-                     std::string("--method lora --") + flag + " " + arguments.get(flag));
-  }
-  tuning.batch = integer(arguments, "batch", plain.batch, 1, kMostBatch);
-  const int64_t most = question.model.shape.most_length;
-  const int64_t usual = most > 0 ? std::min(most, plain.length) : plain.length;
-  tuning.length = integer(arguments, "length", usual, 1, kMostLength);
-  if (most > 0 && tuning.length > most) {
-    throw UsageError("--length", std::to_string(tuning.length),
-                     "is longer than the model's positions; allowed: 1 to " + std::to_string(most),
-                     "--length " + std::to_string(most));
-  }
-  tuning.precision = word_from(arguments, "precision", plain.precision, kTuningPrecisions);
-  tuning.checkpointing = arguments.has("checkpointing");
-  tuning.optimizer = word_from(arguments, "optimizer", plain.optimizer, kTuningOptimizers);
-  tuning.attention = word_from(arguments, "attention", plain.attention, kTuningAttentions);
-  tuning.cards = integer(arguments, "gpus", 1, 1, 4096);
-  if (tuning.cards > 1 && tuning.method == "qlora") {
-    throw UsageError(
-        "--gpus", std::to_string(tuning.cards),
-        "shards the weights, and those of --method qlora are not sharded here; allowed "
-        "with it: 1",
-        "--gpus 1");
-  }
-  return question;
+      joined(joined(model_on_card_flags("Card"), tuning_flags()),
+             {{.name = "largest",
+               .value = "WORD",
+               .help = "find the largest batch, or the largest length (in steps of 128), that fits",
+               .group = "Search",
+               .example = "--largest batch"},
+              {.name = "output",
+               .value = "FILE",
+               .help = "file for the breakdown of the peak, as JSON",
+               .group = "Output",
+               .file = FileUse::kWritten}})};
 }
 
 // Runs recipes one after another, with a line of progress for each.
@@ -275,11 +192,13 @@ int print_change(const TuningQuestion& question, Recipes& recipes) {
 
 std::optional<TuningSize> size_of(const Arguments& arguments, const TuningQuestion& question) {
   if (!arguments.has("largest")) return std::nullopt;
-  const std::string word = word_from(arguments, "largest", "batch", {"batch", "length"});
+  const std::string word = arguments.get("largest");
+  check_choice("--largest", word, {"batch", "length"}, "--largest batch");
   if (word == "batch")
-    return TuningSize{"batch", &FineTuning::batch, {.least = 1, .most = kMostBatch, .stride = 1}};
+    return TuningSize{
+        "batch", &FineTuning::batch, {.least = 1, .most = kMostTuningBatch, .stride = 1}};
   const int64_t most =
-      question.model.shape.most_length > 0 ? question.model.shape.most_length : kMostLength;
+      question.model.shape.most_length > 0 ? question.model.shape.most_length : kMostTuningLength;
   return TuningSize{"length",
                     &FineTuning::length,
                     {.least = kLengthStride, .most = most, .stride = kLengthStride}};
