@@ -5,6 +5,7 @@
 
 #include "bench/process/virtual_card.h"
 #include "bench/sweep/values.h"
+#include "plan/recipes/own_shape.h"
 #include "text/quantity.h"
 #include "text/words.h"
 #include "train/data/safetensors.h"
@@ -68,7 +69,29 @@ std::vector<Flag> run_flags(bool list) {
                    .help = "type for --use-mixed-precision: bf16, fp16 (default bf16)",
                    .group = to_string(FieldGroup::kStep),
                    .example = "--use-mixed-precision --dtype bf16"});
+  flags.push_back({.name = "config",
+                   .value = "NAME",
+                   .help = "public model (llama-3.1-8b, mistral-7b, ...) or the path of a "
+                           "config.json, instead of --model-size and its dimensions",
+                   .group = to_string(FieldGroup::kModel),
+                   .example = "--config llama-3.1-8b"});
   return flags;
+}
+
+// Replaces --config by the dimensions in that file.
+void spell_out_config(Arguments& arguments) {
+  const std::string word = arguments.get("config");
+  for (const std::string flag : {"model-size", "d-model", "d-ff", "layers", "heads", "kv-heads"}) {
+    if (!arguments.has(flag)) continue;
+    throw UsageError("--" + flag, arguments.get(flag),
+                     "is in the file of --config; give one of them", "--config " + word);
+  }
+  const ModelConfig shape = own_shape(word);
+  arguments.values["model-size"] = shape.name;
+  for (const Dimension& dimension : kDimensions) {
+    const std::string flag = without_dashes(find_field(dimension.name)->flag());
+    if (!arguments.has(flag)) arguments.values[flag] = std::to_string(shape.*dimension.size);
+  }
 }
 
 // Replaces the assignment's names by ours.
@@ -97,6 +120,7 @@ Arguments without_aliases(Arguments arguments) {
     }
     values["snapshot"] = values["output"];
   }
+  if (arguments.has("config")) spell_out_config(arguments);
   if (!arguments.has("model-size")) {
     throw UsageError("--model-size: is required; allowed: " + join(model_size_names()) +
                      " (example: --model-size small)");
