@@ -28,11 +28,6 @@
 
 #include "bench/dryrun/loaded_symbol.h"
 
-// The libtorch that this library was compiled for: "2.11". Python's hook asks (headroom_built.py).
-extern "C" const char* headroom_observed_torch() {
-  return C10_STRINGIZE(TORCH_VERSION_MAJOR) "." C10_STRINGIZE(TORCH_VERSION_MINOR);
-}
-
 namespace {
 
 using Allocator = c10::cuda::CUDACachingAllocator::CUDAAllocator;
@@ -74,7 +69,8 @@ std::string libtorch_version() {
 }
 
 bool is_known(const std::string& version) {
-  const std::string known = std::string(headroom_observed_torch()) + ".";
+  const std::string known =
+      std::to_string(TORCH_VERSION_MAJOR) + "." + std::to_string(TORCH_VERSION_MINOR) + ".";
   return version.compare(0, known.size(), known) == 0;
 }
 

@@ -9,7 +9,6 @@ import json
 import os
 import sys
 
-import headroom_built
 import headroom_owners
 import headroom_places
 import headroom_version
@@ -123,8 +122,7 @@ class Breakdown:
 
     def start(self, snapshot_entries):
         global library, owners, is_compiling
-        if not headroom_built.is_for(self.torch):
-            self.reason = f"it needs torch {headroom_built.built_for()}, which headroom is built for"path = headroom_version.library(self.torch, "libheadroom_breakdown.so")
+        path = headroom_version.library(self.torch, "libheadroom_breakdown.so")
         if path is None:
             self.reason = headroom_version.missing(self.torch)
             return

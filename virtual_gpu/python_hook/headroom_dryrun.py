@@ -9,21 +9,19 @@ import atexit
 import contextlib
 import json
 import os
-import re
 import sys
 import threading
 
 import headroom_absent
 import headroom_autotune
-import headroom_built
 import headroom_host_init
 import headroom_places
 import headroom_reads
-import headroom_vllmheadroom_version
+import headroom_version
+import headroom_vllm
 
 CUDA_MAJORS = (12, 13)
-OLDEST = (2, 4)
-SUPPORTED = "supported: PyTorch 2.4 and newer f"supported: PyTorch {', '.join(headroom_version.TESTED)} for CUDA 12 or 13 (pip install torch)"13"
+SUPPORTED = "supported: PyTorch 2.4 and newer for CUDA 12 or 13 (pip install torch)"
 SNAPSHOT_ENTRIES = 1000000
 STATISTICS = {
     "peak_allocated_bytes": "allocated_bytes.all.peak",
@@ -176,7 +174,7 @@ class Process:
             "host_reads": reads,
             "values": self.reads.answers.report(),
             "groups": list(headroom_absent.groups),
-            "lacks": headroom_built.lacks(self.torch, reads),
+            "lacks": headroom_version.lacks(self.torch, reads),
         }
         if self.breakdown:
             report["breakdown"] = self.breakdown_report()
@@ -238,32 +236,23 @@ def refuse_wheel(torch):
         reason = f"is built for {'ROCm' if torch.version.hip else 'the CPU'}, without CUDA"
     elif int(cuda.split(".")[0]) not in CUDA_MAJORS:
         reason = f"is built for CUDA {cuda}"
-    elif release(torch) < OLDEST:
+    elif headroom_version.release(torch) < headroom_version.OLDEST:
         reason = "is too old"
-    else:headroom_version.of(torch) not in headroom_version.TESTED:
+    else:
+        if headroom_version.release(torch) > headroom_version.NEWEST:
+            sys.stderr.write(f"headroom dryrun: torch {torch.__version__} is newer than those that are tested\n")
         return
     sys.stderr.write(f"headroom dryrun: torch {torch.__version__} {reason}; {SUPPORTED}\n")
     raise SystemExit(5)
-
-
-def release(torch):
-    """(2, 11) of 2.11.0+cu130."""
-    return tuple(int(part) for part in re.findall(r"\d+", torch.__version__)[:2])
 
 
 def watch_operations(torch):
     """What libtorch's operations make of known values; Note [Operations on known values]."""
     import ctypes
 
-    library = headroom_version.library(torch, "libheadroom_operations.so")
-    if library is not None:  # the libraries that it needs are loaded already.
-    if headroom_built.is_for(torch) and os.path.exists(library):already
+    library = headroom_version.library(torch, headroom_version.OPERATIONS)
+    if library is not None:  # the libraries that it needs are loaded already
         ctypes.CDLL(library).headroom_watch_operations()
-    else:
-        sys.stderr.write(
-            "headroom dryrun: results of libtorch's operations on known values stay unknown: "
-            f"{headroom_version.missing(torch)}\n"
-        )
 
 
 def watch_errors(process):

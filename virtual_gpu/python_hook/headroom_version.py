@@ -5,15 +5,23 @@ version alone: lib/torch-2.11/ holds those for 2.11. scripts/torch_libraries.sh 
 """
 
 import os
+import re
 import sys
 
-# studies/programs/check_wheels.sh and scripts/torch_versions.sh run these.
-TESTED = ("2.11", "2.12", "2.13", "2.14", "2.15")
+# studies/programs/check_wheels.sh runs these and those between.
+OLDEST = (2, 4)
+NEWEST = (2, 15)
+OPERATIONS = "libheadroom_operations.so"
+
+
+def release(torch):
+    """(2, 11) of 2.11.0+cu130."""
+    return tuple(int(part) for part in re.findall(r"\d+", torch.__version__)[:2])
 
 
 def of(torch):
     """2.15.0+cu132 is "2.15"."""
-    return ".".join(torch.__version__.split(".")[:2])
+    return ".".join(map(str, release(torch)))
 
 
 def library(torch, name):
@@ -26,3 +34,10 @@ def library(torch, name):
 def missing(torch):
     """The cause, and the command that ends it."""
     return f"there is no library for torch {of(torch)}: scripts/torch_libraries.sh {sys.executable} builds it"
+
+
+def lacks(torch, host_reads):
+    """Sentences for the report: what has an effect on this program."""
+    if not host_reads or library(torch, OPERATIONS) is not None:
+        return []
+    return [f"results of operations on known values are unknown: {missing(torch)}"]
