@@ -17,7 +17,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from at_night import IS_NIGHT  # noqa: E402
+from at_night import IS_NIGHT, at_night  # noqa: E402
 
 HEADROOM = str(Path(sys.argv[1]).absolute())
 PROGRAMS = Path(__file__).resolve().parent / "programs"
@@ -60,6 +60,7 @@ class LateEvents(unittest.TestCase):
         self.assertEqual(out.count("the last line"), 2)
         self.assertNotIn("watchdog thread terminated", err)
 
+    @at_night
     def test_a_watchdog_that_outlives_libtorch_aborts_nothing(self):
         out, err, _ = run(str(PROGRAMS / "slow_ending.py"), events="late", code=1)
         self.assertIn("the last line", out)

@@ -3,7 +3,7 @@
 
 usage: peak_test.py HEADROOM [--draws N] [--offloaded N] [--seed N]
 
-First each technique alone (peak_cells.py). Then combinations in which every two settings that may
+First each technique alone (peak_cells.py), without draws every second. Then combinations in which every two settings that may
 stand together do so: of cards, precisions, attention, recomputation, activations, optimizers,
 types of parameters, micro-batches, clipping, release and offloads (step_settings.py). Then N
 combinations (0) by chance, of sizes and contexts too; every fourth is of a named size where N is
@@ -170,7 +170,7 @@ def main():
         print(f"{line}  {record['spec']['device']} {record['name']}", *lines, sep="\n", flush=True)
 
     with WarmCells(headroom) as warm:
-        for cell in alone(wide):
+        for cell in list(alone(wide))[:: 1 if asked.draws else 2]:
             show(cell, measure(warm, cell), ALONE)
         for cell in covered():
             show(cell, measure(warm, cell), OFFLOADED if is_offloaded(cell) else COMBINED)

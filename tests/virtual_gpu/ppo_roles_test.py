@@ -73,12 +73,13 @@ class OnTheCpu(WithFolders):
 
     def test_the_hosts_adamw_gives_the_scores_to_rounding(self):
         plain = self.scores()
-        for flags in (["--actor-optimizer-offload", "cpu"], ["--critic-optimizer-offload", "cpu"],
-                      ["--actor-optimizer-offload", "cpu", "--actor-param-offload", "cpu"],
-                      ["--critic-optimizer-offload", "cpu", "--critic-param-offload", "cpu"],
-                      ["--actor-optimizer-offload", f"nvme:{self.one}",
-                       "--critic-optimizer-offload", f"nvme:{self.other}",
-                       "--param-offload", f"nvme:{self.one}", "--swap-phases"]):
+        cases = (["--actor-optimizer-offload", "cpu", "--actor-param-offload", "cpu"],
+                 ["--actor-optimizer-offload", "cpu"], ["--critic-optimizer-offload", "cpu"],
+                 ["--critic-optimizer-offload", "cpu", "--critic-param-offload", "cpu"],
+                 ["--actor-optimizer-offload", f"nvme:{self.one}",
+                  "--critic-optimizer-offload", f"nvme:{self.other}",
+                  "--param-offload", f"nvme:{self.one}", "--swap-phases"])
+        for flags in share_by_day(cases):
             with self.subTest(flags=flags):
                 for ours, theirs in zip(self.scores(*flags), plain):
                     for one, other in zip(ours, theirs):
@@ -124,11 +125,11 @@ class OnAVirtualCard(WithFolders):
 
     def test_offloaded_parameters_leave_what_is_outside_the_blocks(self):
         vocabulary, width = 10000, 768
-        for flags, role in ((("--reference", "offload"), "reference"),
-                            (("--reference", f"disk:{self.one}"), "reference"),
-                            (("--reward-param-offload", "cpu"), "reward"),
-                            (("--critic-param-offload", "cpu", "--critic-optimizer-offload", "cpu"),
-                             "critic")):
+        cases = ((("--reference", f"disk:{self.one}"), "reference"),
+                 (("--reference", "offload"), "reference"),
+                 (("--critic-param-offload", "cpu", "--critic-optimizer-offload", "cpu"), "critic"),
+                 (("--reward-param-offload", "cpu"), "reward"))
+        for flags, role in share_by_day(cases):
             with self.subTest(flags=flags):
                 held = self.components(*flags)["generation"][f"{role} parameters"]
                 head = vocabulary if role == "reference" else 1

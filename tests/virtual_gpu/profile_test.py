@@ -4,6 +4,7 @@
 usage: profile_test.py HEADROOM [unittest arguments]
 """
 
+import functools
 import json
 import os
 import pickle
@@ -13,6 +14,9 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from at_night import at_night, share_by_day  # noqa: E402
 
 HEADROOM = ""
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,6 +29,12 @@ def run(*arguments, **environment):
                           env={**os.environ, **environment})
 
 
+@functools.cache
+def same(*arguments):
+    """profile() of arguments that several tests ask for, run once."""
+    return profile(*arguments)
+
+
 def profile(*arguments, **environment):
     """The exit code, the Record (None without one) and stderr but for how far it is."""
     done = run("profile", *arguments, *STEPS, "--format", "json", **environment)
@@ -35,8 +45,8 @@ def profile(*arguments, **environment):
 
 class Profile(unittest.TestCase):
     def test_a_training_step_has_bytes_and_neither_values_nor_times(self):
-        code, record, _ = profile("--model-size", "small", "--profile-type", "training",
-                                  "--device", "virtual:h200")
+        code, record, _ = same("--model-size", "small", "--profile-type", "training",
+                               "--device", "virtual:h200")
         self.assertEqual(code, 0, record["reason"])
         self.assertEqual((record["step_ms"], record["losses"]), ([], []))
         self.assertFalse(record["environment"]["device_is_real"])
@@ -52,8 +62,8 @@ class Profile(unittest.TestCase):
                          record["residual_bytes_per_block"])
 
     def test_beside_the_card_the_host_has_figures_of_its_own(self):
-        _, record, _ = profile("--model-size", "small", "--profile-type", "training",
-                               "--device", "virtual:h200")
+        _, record, _ = same("--model-size", "small", "--profile-type", "training",
+                            "--device", "virtual:h200")
         self.assertEqual((record["schema_version"], record["space"]), (3, "device"))
         self.assertEqual(set(record["spaces"]), {"host", "host_pinned"})
         host = record["spaces"]["host"]
@@ -66,7 +76,7 @@ class Profile(unittest.TestCase):
         self.assertEqual(record["phase_runs"], dict.fromkeys(record["phase_order"], 1))
 
     def test_the_same_cell_twice_is_the_same_to_the_byte(self):
-        cell = ("--model-size", "medium", "--profile-type", "training", "--precision", "bf16",
+        cell = ("--model-size", "small", "--profile-type", "training", "--precision", "bf16",
                 "--device", "virtual:a100-80gb")
         first, second = (profile(*cell)[1] for _ in range(2))
         for key in ("peak_allocated_bytes", "peak_reserved_bytes", "peak_requested_bytes", "phases",
@@ -197,7 +207,7 @@ class Profile(unittest.TestCase):
         self.assertEqual(left, [])
 
     def test_the_shells_numbering_of_real_cards_is_not_the_virtual_ones(self):
-        for cards in ("", "3", "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6"):
+        for cards in share_by_day(("", "3", "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6")):
             code, record, error = profile("--model-size", "small", "--device", "virtual:h200",
                                           CUDA_VISIBLE_DEVICES=cards)
             self.assertEqual((code, error), (0, ""), record)
@@ -220,11 +230,12 @@ class BadInput(unittest.TestCase):
         self.refused("virtual:v100", 2, "refused", "sm_70")
 
     def test_allocator_settings_that_libtorch_does_not_take(self):
-        for conf, words in (("x", ["it ends where a value is expected", "expandable_segments"]),
-                            ("no_such_key:1", ["no_such_key", "expandable_segments"]),
-                            ("expandable_segments:maybe", ["True", "maybe"]),
-                            ("max_split_size_mb:5", ["too small"]),
-                            ("max_split_size_mb:x", ["a value is no number"])):
+        cases = (("x", ["it ends where a value is expected", "expandable_segments"]),
+                 ("no_such_key:1", ["no_such_key", "expandable_segments"]),
+                 ("expandable_segments:maybe", ["True", "maybe"]),
+                 ("max_split_size_mb:5", ["too small"]),
+                 ("max_split_size_mb:x", ["a value is no number"]))
+        for conf, words in share_by_day(cases):  # libtorch is asked
             for command in ("profile", "sweep") if conf == "x" else ("profile",):
                 done = run(command, "--model-size", "small", "--device", "virtual:h200",
                            "--alloc-conf", conf)
@@ -361,6 +372,7 @@ class Exactness(unittest.TestCase):
                       "same offset; 2 and 3 lie a multiple of 32 MiB below the highest", said)
         self.assertIn("number 2 from the highest: 20 MiB at -32 MiB and 20 MiB at -52 MiB", said)
 
+    @at_night  # by day: tests/scripts/exactness_test.py
     def test_another_card_is_found_to_differ(self):
         done = self.suite("virtual:a100-80gb")
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)

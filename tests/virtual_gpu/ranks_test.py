@@ -49,7 +49,7 @@ class Result:
 @functools.cache
 def launched(kind: str) -> Result:
     """Run once, whoever asks."""
-    return Result(kind, launcher="torchrun" if kind == "fsdp" else "fork")
+    return Result(kind, launcher="torchrun" if kind == "fsdp" and IS_NIGHT else "fork")
 
 
 def collectives(communicator: dict) -> dict[str, tuple[int, int]]:

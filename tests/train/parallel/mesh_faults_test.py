@@ -17,6 +17,9 @@ from pathlib import Path
 
 from cells import FORKED_AT_WORK, gone, met
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from at_night import share_by_day  # noqa: E402
+
 HEADROOM = sys.argv[1]
 CELL = str(Path(HEADROOM).parent / "headroom-cell")
 MODEL = ("--model-size custom --d-model 64 --d-ff 128 --layers 4 --heads 4 --vocab-size 97 "
@@ -76,7 +79,7 @@ class MeshFaults(unittest.TestCase):
                                       r"is unreachable")
 
     def test_the_rank_that_has_the_store_is_killed_in_the_middle_and_named(self):
-        for mesh in ("dp=2", "pp=2"):
+        for mesh in share_by_day(("dp=2", "pp=2")):
             with self.subTest(mesh):
                 process = profile("--mesh", mesh, *LONG)
                 pids = met(process, 2, SOON, FORKED_AT_WORK)
@@ -126,7 +129,7 @@ class MeshFaults(unittest.TestCase):
 
     def test_a_rank_that_ends_early_is_named(self):
         # At once, and in the middle of a step.
-        for ending in ("exit 0", f"timeout -s KILL 4 {CELL} >&2; exit 0"):
+        for ending in share_by_day(("exit 0", f"timeout -s KILL 4 {CELL} >&2; exit 0")):
             with self.subTest(ending), tempfile.TemporaryDirectory() as directory:
                 program = Path(directory) / "headroom-cell"
                 program.write_text(
