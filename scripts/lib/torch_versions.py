@@ -126,10 +126,10 @@ def table(files: list[str]) -> str:
             for cell in [tuple(cell_)]}
     parts = [f"2.7B, batch 4, context 512, third step, virtual {rows[0]['card']}. In MiB beside {BASE}."]
     for title, field in (("Peak allocated", "peak_allocated_bytes"), ("Peak reserved", "peak_reserved_bytes")):
-        parts += ["", f"### {title}", "", *table_of(field, by_cell, versions, base)]
-    parts += ["", f"### Use of the difference in allocated memory from {BASE}, where it changes", "",
+        parts += ["", f"#### {title}", "", *table_of(field, by_cell, versions, base)]
+    parts += ["", f"#### Use of the difference in allocated memory from {BASE}, where it changes", "",
               *uses_of(by_cell, versions, base)]
-    parts += ["", "### Workspaces of matrix products, MiB", "", *workspaces_of(rows, versions)]
+    parts += ["", "#### Workspaces of matrix products, MiB", "", *workspaces_of(rows, versions)]
     return "\n".join(parts)
 
 
