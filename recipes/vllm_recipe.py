@@ -10,6 +10,7 @@ weights, the profiling run and the cache take. It runs on a real card too.
 import hashlib
 import os
 import pathlib
+import sys
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
@@ -28,17 +29,28 @@ def model_folder(shape):
     return str(folder)
 
 
+def longest_request(engine):
+    """Tokens. One block of the cache is never given to a request: one that needs all of them would wait forever."""
+    cache = engine.vllm_config.cache_config
+    held = ((cache.num_gpu_blocks or 0) - 1) * cache.block_size
+    longest = engine.model_config.max_model_len
+    return min(longest, held) if held > 0 else longest
+
+
 def answer_one(engine, answer):
     """A request of the longest length, of which `answer` tokens are the answer."""
     from vllm import SamplingParams
 
-    longest = engine.model_config.max_model_len
+    longest = longest_request(engine)
     answer = min(answer, longest - 1)
     prompt = {"prompt_token_ids": [1] * (longest - answer)}
     params = SamplingParams(max_tokens=answer, ignore_eos=True, detokenize=False)
     engine.add_request("0", prompt, params)
-    tokens = []
+    tokens, steps = [], 0
     while engine.has_unfinished_requests():
+        steps += 1
+        if steps > 10000 + longest:  # a step computes a token at least
+            sys.exit("ValueError: the request does not end")
         for output in engine.step():
             tokens = output.outputs[0].token_ids
     print(f"the request ended: {longest - answer} tokens of a prompt, {len(tokens)} of an answer", flush=True)

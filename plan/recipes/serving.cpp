@@ -74,7 +74,7 @@ std::optional<EngineMemory> engine_memory(const std::string& log) {
   EngineMemory memory{
       .weights_gib = one(R"(weights memory: ([\d.]+)\s?GiB)"),
       .activations_gib = one(R"(torch peak memory increase: ([\d.]+)\s?GiB)"),
-      .outside_torch_gib = one(R"(non-torch forward increase memory: ([\d.]+)\s?GiB)"),
+      .outside_torch_gib = one(R"(non-torch forward increase memory: (-?[\d.]+)\s?GiB)"),
       .cache_gib = one(R"(Available KV cache memory: ([\d.]+) GiB)"),
       .graphs_gib = one(R"(Graph capturing finished in [\d.]+ secs?, took (-?[\d.]+) GiB)"),
       .tokens = one(R"(GPU KV cache size: ([\d,]+) tokens)"),

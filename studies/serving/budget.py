@@ -21,7 +21,7 @@ CASES = {
     "Llama-2-7B on a10g": ("llama-2-7b", "a10g", 1, 256, 2048),
     "Qwen2.5-7B on l4": ("qwen2.5-7b", "l4", 1, 256, 2048),
 }
-FLAGS = ("--enforce-eager", "--max-model-len", "4096")
+FLAGS = ("--enforce-eager", "--max-model-len", "4096", "--gpu-memory-utilization", "0.9")
 
 
 def budget(name, headroom):
@@ -48,15 +48,15 @@ def row(name, one, headroom):
     answer = next(table["rows"][0] for table in tables if table["title"].startswith("Inference on"))
     formula, engines = int(answer["cache tokens"]), int(one["tokens"])
     return [name, one["weights_gib"], one["activations_gib"], one.get("outside_gib", ""), f"{engines:,}", f"{formula:,}",
-            f"{100 * (formula / engines - 1):+.1f} %"]
+            f"{100 * (formula / engines - 1):+.1f} %", f"{float(one['cache_gib']) * (formula - engines) / engines:+.2f}"]
 
 
 def table(ours, headroom):
     version = next((one["vllm"] for one in ours.values() if "vllm" in one), "")
-    lines = [f"## The formula of `headroom budget` beside vLLM {version} on virtual cards\n",
+    lines = [f"### The formula of `headroom budget` beside vLLM {version} on virtual cards\n",
              "Written by `studies/serving/budget.py`: eager, 4,096 positions, utilization 0.9. GiB are the engine's.\n",
-             "| engine | weights | activations | outside torch | tokens, engine | tokens, formula | difference |",
-             "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
+             "| engine | weights | activations | outside torch | tokens, engine | tokens, formula | difference | GiB |",
+             "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
     lines += ["| " + " | ".join(row(name, ours[name], headroom)) + " |" for name in CASES if name in ours]
     return "\n".join(lines) + "\n"
 

@@ -27,15 +27,23 @@ def shape(name):
     return os.path.join(HERE, "../../recipes/models", name + ".json")
 
 
+def changed(job, path):
+    """The path of the job's config.json; `path` is written if fields of it change."""
+    if not job.get("changes"):
+        return os.path.abspath(job["config"])
+    save(path, {**load(job["config"]), **job["changes"]})
+    return path
+
+
 def start_all(headroom, python, card, count, jobs):
     """Yields (name, figures by name, log) of each job in turn, all on `count` of this card.
 
-    jobs: name to {"config": path of a config.json, "flags", "environment", "answer": tokens}.
+    jobs: name to {"config": path of a config.json, "changes" of its fields, "flags", "environment", "answer": tokens}.
     """
     recipe = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(headroom))), "lib/recipes/vllm_recipe.py")
     with tempfile.TemporaryDirectory() as folder:
         work = [
-            {"words": ["--shape", os.path.abspath(job["config"]), "--answer", str(job.get("answer", 8)), *job.get("flags", ())],
+            {"words": ["--shape", changed(job, os.path.join(folder, f"{place}.json")), "--answer", str(job.get("answer", 8)), *job.get("flags", ())],
              "environment": job.get("environment", {}), "log": os.path.join(folder, f"{place}.log")}
             for place, job in enumerate(jobs.values())
         ]

@@ -52,7 +52,8 @@ def main():
         shutil.copy(config, os.path.join(folder, "config.json"))
         began = time.monotonic()
         server = subprocess.Popen([headroom, "dryrun", "--card", card, "--skip-host-init", "--", vllm, "serve", folder,
-                                   "--load-format", "dummy", "--skip-tokenizer-init", "--host", "127.0.0.1", "--port", str(port),
+                                   "--load-format", "dummy", "--skip-tokenizer-init", "--shutdown-timeout", "60",
+                                   "--host", "127.0.0.1", "--port", str(port),
                                    *sys.argv[5:]], env={**os.environ, "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"},
                                   start_new_session=True)
         try:

@@ -38,7 +38,7 @@ def cell(row, ours, name):
 
 def table(data, ours):
     numbers = {name: place + 1 for place, name in enumerate(data["sources"])}
-    lines = ["## Public logs of vLLM, and ours\n", f"Written by `studies/serving/logs.py`. {data['note']}",
+    lines = ["### Public logs of vLLM, and ours\n", f"Written by `studies/serving/logs.py`. {data['note']}",
              "A figure in brackets is ours alone. `ours`: from a virtual card, weights at random.\n",
              "| log | vLLM | weights, GiB | cache, GiB | tokens | longest | waits | source |",
              "| --- | --- | --- | --- | --- | --- | --- | --- |"]
@@ -49,8 +49,8 @@ def table(data, ours):
         lines.append("| " + " | ".join([row["name"], version, *cells, row.get("waits", ""), f"[{numbers[row['source']]}]"]) + " |")
     causes = [f"{place + 1}. {text}" for place, text in enumerate(data.get("causes", ()))]
     if causes:
-        lines += ["", "### Causes\n", *causes]
-    return "\n".join([*lines, "", "### Sources\n", *(f"{numbers[name]}. {text}" for name, text in data["sources"].items())]) + "\n"
+        lines += ["", "#### Causes\n", *causes]
+    return "\n".join([*lines, "", "#### Sources\n", *(f"{numbers[name]}. {text}" for name, text in data["sources"].items())]) + "\n"
 
 
 def groups(rows):
@@ -58,7 +58,7 @@ def groups(rows):
     found = {}
     for row in rows:
         found.setdefault((row["card"], row.get("count", 1)), {})[row["name"]] = {
-            "config": engine.shape(row["config"]), "flags": row.get("flags", ()),
+            "config": engine.shape(row["config"]), "changes": row.get("changes"), "flags": row.get("flags", ()),
             "environment": row.get("environment", {}), "answer": 0}
     return found
 

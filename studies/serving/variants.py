@@ -5,7 +5,6 @@ usage: variants.py OURS.json HEADROOM PYTHON [NAME...]   starts them (of these n
 PYTHON has vLLM (recipes/install.sh serve). Exit codes: 0, 2 usage.
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -16,9 +15,13 @@ import engine
 EAGER = ("--enforce-eager", "--max-model-len", "4096")
 
 
-def quantized(**config):
-    return (*EAGER, "--hf-overrides", json.dumps({"quantization_config": config}))
-
+QUANTIZED = {
+    "AWQ": {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True, "version": "gemm"},
+    # Without a checkpoint vLLM cannot see which layers are quantized.
+    "GPTQ": {"quant_method": "gptq", "bits": 4, "group_size": 128, "desc_act": False, "sym": True,
+             "modules_in_block_to_quantize": [["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"], ["self_attn.o_proj"],
+                                              ["mlp.gate_proj", "mlp.up_proj"], ["mlp.down_proj"]]},
+}
 
 # name: (shape, cards, flags). A shape in capitals is the default of that class of transformers.
 VARIANTS = {
@@ -28,8 +31,8 @@ VARIANTS = {
     "without chunked prefill": ("qwen3-0.6b", 1, (*EAGER, "--no-enable-chunked-prefill")),
     "FP8 weights": ("qwen3-0.6b", 1, (*EAGER, "--quantization", "fp8")),
     "FP8 cache": ("qwen3-0.6b", 1, (*EAGER, "--kv-cache-dtype", "fp8")),
-    "AWQ": ("qwen3-0.6b", 1, quantized(quant_method="awq", bits=4, group_size=128, zero_point=True, version="gemm")),
-    "GPTQ": ("qwen3-0.6b", 1, quantized(quant_method="gptq", bits=4, group_size=128, desc_act=False, sym=True)),
+    "AWQ": ("qwen3-0.6b", 1, EAGER),
+    "GPTQ": ("qwen3-0.6b", 1, EAGER),
     "bitsandbytes": ("qwen3-0.6b", 1, (*EAGER, "--quantization", "bitsandbytes")),
     "LoRA adapters": ("qwen3-0.6b", 1, (*EAGER, "--enable-lora", "--max-lora-rank", "16")),
     "speculative decoding, n-grams": (
@@ -54,7 +57,8 @@ def job(name, python, folder):
     if shape.endswith("Config"):
         config = os.path.join(folder, shape, "config.json")
         subprocess.run([python, "-c", PROGRAM, shape, os.path.dirname(config)], check=True)
-    return {"config": config, "flags": flags}
+    changes = {"quantization_config": QUANTIZED[name]} if name in QUANTIZED else None
+    return {"config": config, "changes": changes, "flags": flags}
 
 
 def reason_of(text):
@@ -66,7 +70,7 @@ def reason_of(text):
 
 def table(ours):
     version = next((one["vllm"] for one in ours.values() if "vllm" in one), "")
-    lines = [f"## Features of vLLM {version} on virtual cards\n",
+    lines = [f"### Features of vLLM {version} on virtual cards\n",
              "Written by `studies/serving/variants.py`: one start and one request of 4,096 tokens each, on `h100-80gb`.\n",
              "| feature | runs | weights, GiB | cache, GiB | tokens of the cache | reason |", "| --- | --- | ---: | ---: | ---: | --- |"]
     for name in VARIANTS:

@@ -39,8 +39,10 @@ case "$*" in
 *long*) echo 'ValueError: 16.0 GiB KV cache memory is needed. Based on it, the estimated maximum model length is 23456.'; exit 1 ;;
 *"--gpu-memory-utilization 0.2"[0-4]*) echo 'ValueError: No available memory for the cache blocks.'; exit 1 ;;
 esac
+outside=0.02
+case "$*" in *sleep*) outside=-0.02 ;; esac
 echo '(EngineCore pid=7) DEBUG 11-27 [w.py:5] Memory profiling takes 1.5 seconds. Total non KV cache memory: 16.1GiB;' \
-  'torch peak memory increase: 0.88GiB; non-torch forward increase memory: 0.02GiB; weights memory: 15.0GiB.'
+  'torch peak memory increase: 0.88GiB; non-torch forward increase memory:' "${outside}GiB; weights memory: 15.0GiB."
 echo 'INFO 11-27 [gpu_worker.py:508] Available KV cache memory: 55.38 GiB'
 echo 'INFO 11-27 [kv_cache_utils.py:2146] GPU KV cache size: 453,680 tokens'
 echo 'INFO 11-27 [kv_cache_utils.py:2147] Maximum concurrency for 4,096 tokens per request: 110.76x'
@@ -76,6 +78,7 @@ expect 4 'out of memory.*; try --eager, a larger --utilization, or more cards$' 
 expect 0 '' "${ask[@]}" --sleep
 grep -q 'a request ran until it ended: 4,088 tokens of a prompt, 8 of an answer' out || fail "no request: $(<out)"
 grep -qE '^given back by sleep mode, level 2 +61.2$' out || fail "no sleep: $(<out)"
+grep -qE '^outside torch +-0.02$' out || fail "no memory outside torch: $(<out)"
 grep -q -- '--enable-sleep-mode$' words || fail "other words: $(<words)"
 expect 0 '' "${ask[@]}" --find length
 grep -q -- '^command: vllm serve MODEL --max-model-len 4096 ' out || fail "no length: $(<out)"
