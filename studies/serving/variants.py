@@ -6,6 +6,7 @@ PYTHON has vLLM (recipes/install.sh serve). Exit codes: 0, 2 usage.
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -42,7 +43,7 @@ VARIANTS = {
     "tensor parallel 2": ("qwen3-0.6b", 2, (*EAGER, "--tensor-parallel-size", "2")),
     "pipeline parallel 2": ("qwen3-0.6b", 2, (*EAGER, "--pipeline-parallel-size", "2")),
     "mixture of experts (Qwen3-30B-A3B)": ("qwen3-30b-a3b", 1, EAGER),
-    "hybrid model (BambaConfig)": ("BambaConfig", 1, EAGER),
+    "hybrid model (FalconH1Config)": ("FalconH1Config", 1, EAGER),
 }
 PROGRAM = """import sys, transformers
 config = getattr(transformers, sys.argv[1])()
@@ -63,6 +64,9 @@ def job(name, python, folder):
 
 def reason_of(text):
     """Why it did not run: the first error that is not a consequence of another."""
+    invalid = re.search(r"^\s+Value error, (.+?)(?: \[type=.*)?$", text, re.MULTILINE)
+    if invalid:
+        return invalid[1][:300]
     lines = [line for line in text.splitlines() if "Error: " in line and "initialization failed" not in line]
     found = lines[0] if lines else text.strip().splitlines()[-1]
     return found[found.find(found.split("Error: ")[0].split(" ")[-1]):][:300]
