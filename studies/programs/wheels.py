@@ -107,12 +107,16 @@ def run(headroom: str, python: str, rows: Path, columns: list[str]) -> int:
     for name in columns or RUNS:
         row["runs"][name] = measured(headroom, python, name)
         print(f"{row['torch']}: {name}: {json.dumps(row['runs'][name])}", flush=True)
+        save(row, rows)
+    is_well = [one["exit_code"] in (0, 5) or one.get("is_refused") for one in row["runs"].values()]
+    return 0 if all(is_well) else 3
+
+
+def save(row: dict, rows: Path) -> None:
     others = [other for other in read(rows) if other["torch"] != row["torch"]]
     text = "".join(json.dumps(one) + "\n" for one in sorted([*others, row], key=release))
     rows.with_suffix(".tmp").write_text(text)
     rows.with_suffix(".tmp").replace(rows)
-    is_well = [one["exit_code"] in (0, 5) or one.get("is_refused") for one in row["runs"].values()]
-    return 0 if all(is_well) else 3
 
 
 def read(rows: Path) -> list[dict]:
