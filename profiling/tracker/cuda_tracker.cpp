@@ -38,7 +38,7 @@ TraceAction action_of(DeviceTraceEntry::Action action) {
       return TraceAction::kSegmentUnmap;
     case DeviceTraceEntry::SNAPSHOT:
       return TraceAction::kSnapshot;
-    case DeviceTraceEntry::OOM:
+    default:  // OOM; newer versions have annotations of the program's, and ours makes none
       break;
   }
   return TraceAction::kOom;

@@ -23,7 +23,7 @@ Tensor numbers_of(const Tensor& tensor) {
 // True if it is a parameter, or a view or cast of one.
 bool is_parameters(const Tensor& tensor) {
   if (tensor.is_leaf() || (tensor.is_view() && tensor._base().is_leaf())) return true;
-  std::shared_ptr<torch::autograd::Node> node = tensor.grad_fn();
+  auto node = tensor.grad_fn();  // its type differs between libtorch's versions
   while (node && node->num_outputs() == 1 && changes_shape_or_type_only(node->name())) {
     node = node->next_edge(0).function;
   }
