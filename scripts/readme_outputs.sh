@@ -83,6 +83,8 @@ show theory.txt 0 "headroom theory --model-size 2.7B >rows.txt && grep -E 'BHST|
 show rlhf.txt 0 'headroom rlhf --model-size 7b --num-gpus 8 --card a100-80gb' setups
 show budget.txt 0 'headroom budget --card h100-80gb --model-size 7b --gpu-memory-utilization 0.4' first_table 5
 show fit_meshes.txt 0 'headroom fit --card h100-80gb --gpus 8 --model-size 7b --context-length 2048 --batch-size 4 --param-dtype bf16 --master-weights fp32 --attention sdpa --answers 2' meshes
+show fit_7b_16gib.txt 0 'headroom fit --card rtx4090 --bytes 16GiB --config llama-2-7b --context-length 512 --batch-size 1 --attention sdpa --answers 1' meshes
+show fit_32b.txt 0 'headroom fit --card rtx4090 --gpus 4 --model-size custom --d-model 5120 --d-ff 27648 --layers 64 --heads 40 --kv-heads 8 --vocab-size 152064 --context-length 512 --batch-size 1 --attention sdpa --answers 1' meshes
 show cards.txt 0 'headroom cards h200 rtx4090 | head -n 5'
 show bench.txt 0 'headroom_bench --model-size medium --context-length 128,512 --benchmark_filter=training/bf16 --benchmark_list_tests'
 
