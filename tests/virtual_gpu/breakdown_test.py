@@ -29,7 +29,7 @@ WIDTH, LAYERS, ROWS = 256, 4, 512  # of broken_down.py
 MATRIX = 4 * WIDTH * 4 * WIDTH
 PARAMETERS = LAYERS * 2 * MATRIX
 ROW_BYTES = 4 * ROWS * WIDTH  # of one activation of the model's width
-KNOWN = ["adamw", "threaded", "checkpointed", "accumulated", "autocast", "growing", "in_backward", "line_search",
+KNOWN = ["adamw", "threaded", "checkpointed", "accumulated", "autocast", "masters", "growing", "in_backward", "line_search",
          "generated", "compiled", "captured", "refused"]
 OTHERS = share_by_day(["train_transformer.py", "train_linear.py", "graphs.py", "searches.py", "out_of_memory.py,caught",
                        "recorded_blocks.py", "train_batches.py,--batch-size,2"])
@@ -186,6 +186,12 @@ class Breakdown(unittest.TestCase):
         self.assertEqual(accumulated["gradients"], PARAMETERS)
         for name in ("checkpointed", "autocast", "growing", "compiled", "refused", "generated"):
             self.assertEqual(self.uses(name)["parameters"], PARAMETERS, name)
+
+    def test_copies_that_only_an_optimizer_has_are_master_weights(self):
+        uses = self.uses("masters")
+        self.assertEqual(uses["master weights"], PARAMETERS)
+        self.assertEqual(uses["parameters"], PARAMETERS // 2)
+        self.assertEqual(uses["optimizer state"], 2 * PARAMETERS + 4 * 2 * LAYERS)
 
     def test_layers_are_folded_with_their_count(self):
         rows = {row["module"]: row for row in self.device("accumulated")["modules"]}

@@ -95,7 +95,7 @@ def _load(path):
     loaded = ctypes.PyDLL(path)  # its calls are short: they keep the GIL
     word, number, text = ctypes.c_size_t, ctypes.c_uint32, ctypes.c_char_p
     for name, types, result in (
-        ("start", (text, text, text, word), ctypes.c_int),
+        ("start", (text, text, text, text, word), ctypes.c_int),
         ("name", (text,), number),
         ("enter", (number,), None),
         ("leave", (number,), None),
@@ -129,8 +129,8 @@ class Breakdown:
         library = _load(path)
         owners = headroom_owners.Owners(self.torch, library)
         is_compiling = self.torch.compiler.is_compiling
-        folders = (headroom_places.torch_folder, headroom_places.HERE, headroom_places.STANDARD)
-        if not library.headroom_breakdown_start(*map(os.fsencode, folders), snapshot_entries):
+        rules = (os.fsencode("\n".join(names)) for names in headroom_places.rules())
+        if not library.headroom_breakdown_start(*rules, snapshot_entries):
             library = None
             self.reason = "this allocator has no events (cudaMallocAsync)"
             return

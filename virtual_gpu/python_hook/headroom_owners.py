@@ -8,7 +8,7 @@ import weakref
 from array import array
 
 MOST_OF_A_CLASS = 1000  # with a number of their own; a program may make a loss anew at each step
-PARAMETERS, BUFFERS, GRADIENTS, OPTIMIZER_STATE = range(4)  # in the order of category.h
+PARAMETERS, BUFFERS, GRADIENTS, OPTIMIZER_STATE, MASTER_WEIGHTS = range(5)  # in the order of category.h
 
 
 def tensors_in(tensor):
@@ -50,6 +50,7 @@ class Owners:
         self.optimizers = {}  # id: (weak reference, number)
         self.classes = {}  # name: how many roots or optimizers have it
         self.root = None  # the one that ran last
+        self.has_half = False  # a module has parameters in 16 bits
 
     def number(self, text):
         return self.library.headroom_breakdown_name(text.encode("utf-8", "replace"))
@@ -125,6 +126,7 @@ class Owners:
         parameters = [(p, number, path) for module, number, path in known
                       for p in module._parameters.values() if p is not None]
         self.tag(PARAMETERS, parameters)
+        self.has_half = self.has_half or any(p.dtype.itemsize == 2 for p, *_ in parameters)
         self.tag(BUFFERS, [(b, number, path) for module, number, path in known
                            for b in module._buffers.values()])
         for parameter, number, path in parameters:
@@ -154,13 +156,18 @@ class Owners:
                 alone.append((parameter, own, ""))
                 known = None, own, ""
             gradients.append((parameter.grad, *known[1:]))
-        self.tag(PARAMETERS, alone)
+        for one in alone:
+            is_master = self.has_half and one[0].dtype == self.torch.float32
+            self.tag(MASTER_WEIGHTS if is_master else PARAMETERS, [one])
         self.tag(GRADIENTS, gradients)
 
     def tag_state(self, optimizer):
         number = self.number_of_optimizer(optimizer)
         states = list(optimizer.state.values())
         self.tag(OPTIMIZER_STATE, [(t, number, "") for s in states for t in tensors_of_state(s)])
+        # apex's fused optimizers keep them in an attribute.
+        masters = [value for name, value in vars(optimizer).items() if "master" in name]
+        self.tag(MASTER_WEIGHTS, [(t, number, "") for t in tensors_of_state(masters)])
 
     def find_all(self):
         """Modules and optimizers that have not run yet, too."""

@@ -9,14 +9,22 @@ HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 STANDARD = os.path.dirname(os.__file__) + os.sep
 KNOWN = (HERE, STANDARD)  # code that the hook runs
+GENERATED = ("torchinductor_",)
+
+
+def rules():
+    """What the names of torch's files and of packages' begin with or contain, for python_place.cpp, too."""
+    return (torch_folder, HERE, "<frozen"), GENERATED, (STANDARD,), PACKAGES
 
 
 def _is_torch(name):
-    return name.startswith((torch_folder, HERE, "<frozen")) or "torchinductor_" in name
+    begins, parts, *_ = rules()
+    return name.startswith(begins) or any(part in name for part in parts)
 
 
 def _is_package(name):
-    return name.startswith(STANDARD) or any(folder in name for folder in PACKAGES)
+    *_, begins, parts = rules()
+    return name.startswith(begins) or any(part in name for part in parts)
 
 
 def _short(name):

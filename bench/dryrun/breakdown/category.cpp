@@ -31,6 +31,8 @@ std::string_view category_name(Category category) {
       return "gradients";
     case Category::kOptimizerState:
       return "optimizer state";
+    case Category::kMasterWeights:
+      return "master weights";
     case Category::kActivations:
       return "activations";
     case Category::kRunningForward:

@@ -12,6 +12,7 @@ enum class Category : uint8_t {
   kBuffers,
   kGradients,
   kOptimizerState,
+  kMasterWeights,   // FP32 copies of a module's weights, held by an optimizer
   kActivations,     // kept for backward
   kRunningForward,  // made by a module whose forward had not returned
   kTemporaries,

@@ -45,13 +45,8 @@ const Python& python() {
   return api;
 }
 
-struct Folders {
-  std::string torch;
-  std::string hook;
-  std::string standard;
-};
-Folders& folders() {
-  static auto* const all = new Folders;
+PlaceRules& rules() {
+  static auto* const all = new PlaceRules;
   return *all;
 }
 std::atomic<bool> is_on = false;
@@ -68,21 +63,32 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// The rules of virtual_gpu/python_hook/headroom_places.py.
-CodeOrigin origin_of(std::string_view file) {
-  const Folders& known = folders();
-  if (file.starts_with(known.torch) || file.starts_with(known.hook) ||
-      file.starts_with("<frozen") || has(file, "torchinductor_")) {
-    return CodeOrigin::kTorch;
+// Whether `matches` holds for a line of `lines`.
+template <typename Matches>
+bool any_line(std::string_view lines, Matches matches) {
+  while (!lines.empty()) {
+    const size_t end = lines.find('\n');
+    if (matches(lines.substr(0, end))) return true;
+    lines = end == std::string_view::npos ? std::string_view() : lines.substr(end + 1);
   }
-  const bool is_package = file.starts_with(known.standard) || has(file, "/site-packages/") ||
-                          has(file, "/dist-packages/");
-  return is_package ? CodeOrigin::kPackage : CodeOrigin::kOwn;
+  return false;
+}
+
+CodeOrigin origin_of(std::string_view file) {
+  const auto begins = [&](std::string_view part) { return file.starts_with(part); };
+  const auto contains = [&](std::string_view part) { return has(file, part); };
+  const PlaceRules& all = rules();
+  if (any_line(all.torch_begins, begins) || any_line(all.torch_parts, contains))
+    return CodeOrigin::kTorch;
+  if (any_line(all.package_begins, begins) || any_line(all.package_parts, contains))
+    return CodeOrigin::kPackage;
+  return CodeOrigin::kOwn;
 }
 
 Hint hint_of(std::string_view file, std::string_view function) {
   if (function == "_apply" && file.ends_with("torch/nn/modules/module.py")) return Hint::kMoved;
-  if (has(file, "/torch/distributed/fsdp/") || file.ends_with("torch/nn/parallel/distributed.py") ||
+  if (has(file, "/torch/distributed/fsdp/") || has(file, "/deepspeed/runtime/zero/") ||
+      file.ends_with("torch/nn/parallel/distributed.py") ||
       file.ends_with("torch/distributed/distributed_c10d.py") ||
       file.ends_with("torch/distributed/_functional_collectives.py")) {
     return Hint::kCommunication;
@@ -156,9 +162,8 @@ PythonPlace walk() {
 
 }  // namespace
 
-void set_python_folders(const std::string& torch, const std::string& hook,
-                        const std::string& standard) {
-  folders() = {torch, hook, standard};
+void set_python_places(const PlaceRules& given) {
+  rules() = given;
   is_on = python().is_whole();
 }
 

@@ -14,9 +14,15 @@ struct PythonPlace {
   Hint hint = Hint::kNone;
 };
 
-// Files whose lines are not the program's: of torch, the hook, the standard library.
-void set_python_folders(const std::string& torch, const std::string& hook,
-                        const std::string& standard);
+// What the names of files begin with, or contain, whose lines are not the program's, one a line:
+// headroom_places.py's rules().
+struct PlaceRules {
+  std::string torch_begins;
+  std::string torch_parts;
+  std::string package_begins;
+  std::string package_parts;
+};
+void set_python_places(const PlaceRules& rules);
 
 // Takes the GIL, if this thread has ever run Python; {} if it runs none now.
 PythonPlace python_place();

@@ -116,10 +116,11 @@ extern "C" {
 
 // Once, after CUDA was started. snapshot_entries: of the recording for a snapshot; 0: there is
 // none. Returns 0 if the allocator has no traces (cudaMallocAsync).
-int headroom_breakdown_start(const char* torch_folder, const char* hook_folder,
-                             const char* standard_folder, size_t snapshot_entries) {
+int headroom_breakdown_start(const char* torch_begins, const char* torch_parts,
+                             const char* package_begins, const char* package_parts,
+                             size_t snapshot_entries) {
   using namespace c10::cuda::CUDACachingAllocator;
-  set_python_folders(torch_folder, hook_folder, standard_folder);
+  set_python_places({torch_begins, torch_parts, package_begins, package_parts});
   using Listen = void(OnBlock, OnWorkspace);
   auto* listen = reinterpret_cast<Listen*>(dlsym(RTLD_DEFAULT, "headroom_on_blocks"));
   if (listen == nullptr) return 0;

@@ -70,6 +70,19 @@ def autocast():
     train(model, torch.optim.AdamW(model.parameters()), dtype=torch.bfloat16)
 
 
+def masters():
+    """Weights in BF16, and FP32 copies that only the optimizer has."""
+    model = Model().cuda().bfloat16()
+    copies = [p.detach().float().requires_grad_() for p in model.parameters()]
+    optimizer = torch.optim.AdamW(copies, fused=True)
+    for _ in range(3):
+        model(batch().bfloat16()).backward()
+        for copy, parameter in zip(copies, model.parameters(), strict=True):
+            copy.grad, parameter.grad = parameter.grad.float(), None
+        optimizer.step()
+        optimizer.zero_grad()
+
+
 def growing():
     model = Model().cuda()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
