@@ -27,7 +27,7 @@ expect 2 '--length: .* longer than the model.s positions; allowed: 1 to 1024' "$
 expect 2 '--batch.*allowed: 1 to 4096' "${ask[@]}" gpt2 --batch 0
 expect 2 '--gpus: .* --method qlora are not sharded' "${ask[@]}" gpt2 --gpus 2 --method qlora
 expect 2 '--zero: .2. shards over several cards' "${ask[@]}" gpt2 --length 64 --zero 2
-expect 2 '--zero: .*allowed: 2 to 3' "${ask[@]}" gpt2 --length 64 --gpus 2 --zero 1
+expect 2 '--zero: .*2, 3' "${ask[@]}" gpt2 --length 64 --gpus 2 --zero 1
 expect 2 '--stack: .accelerate. is a plain loop, which packs nothing' "${ask[@]}" gpt2 --length 64 --packing --stack accelerate
 expect 2 '--largest: .*batch, length' "${ask[@]}" gpt2 --length 64 --largest width
 HEADROOM_FINETUNE_PYTHON='' expect 5 'run ./recipes/install.sh|cannot write' "${ask[@]}" gpt2 --length 64 --output /nosuch/f

@@ -111,7 +111,10 @@ TuningQuestion tuning_question_of(const Arguments& arguments) {
   tuning.attention = tuning_word(arguments, "attention", plain.attention, kTuningAttentions);
   tuning.liger = arguments.has("liger");
   tuning.cards = integer(arguments, "gpus", 1, 1, 4096);
-  if (arguments.has("zero")) tuning.zero = integer(arguments, "zero", 3, 2, 3);
+  if (arguments.has("zero")) {
+    check_choice("--zero", arguments.get("zero"), {"2", "3"}, "--gpus 2 --zero 3");
+    tuning.zero = integer(arguments, "zero", 3, 2, 3);
+  }
   check_together(arguments, tuning);
   return question;
 }
