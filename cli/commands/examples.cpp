@@ -33,7 +33,7 @@ constexpr auto kExamplesOfCommands = std::to_array<ExamplesOfCommand>({
       "headroom fit --card h100-80gb --model-size 7b --batch-size 8"}},
     {"plot",
      {"headroom plot runs.jsonl --x context-length --y peak --by precision",
-      "headroom plot runs.jsonl --x step-ms --y peak --by optimizer -o techniques.pdf"}},
+      "headroom plot step.pickle --output step.svg"}},
     {"ppo",
      {"headroom ppo --model-size small --device virtual:h200",
       "headroom ppo --model-size medium --algorithm grpo --group-size 4"}},

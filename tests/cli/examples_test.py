@@ -59,6 +59,7 @@ PLACEHOLDERS = {
     "NAME,...": "small,medium",
     "FILE": "step.pickle",
     "FILE...": "step.pickle step.pickle",
+    ("plot", "FILE..."): "records.jsonl",
     "A": "step.pickle",
     "B": "step.pickle",
     "RECORDS.jsonl...": "records.jsonl",

@@ -58,7 +58,7 @@ BASE = {
     "fit": "--card h200 --model-size small --batch-size 4 --context-length 512",
 }
 # A flag that says in other words what one of BASE says: that one is left out beside it.
-INSTEAD_OF = {"gpu-memory": "--card", "global-batch-size": "--batch-size"}
+INSTEAD_OF = {"gpu-memory": "--card", "global-batch-size": "--batch-size", "config": "--model-size"}
 # A file that the example names and that is not there: not the fault of the example.
 NO_FILE = r"cannot (be )?read|No such file|(is no directory|contains no complete checkpoint); allowed"
 # Commands of which hardly a line runs for as long as typed() waits.

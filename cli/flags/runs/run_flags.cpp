@@ -81,6 +81,7 @@ std::vector<Flag> run_flags(bool list) {
 // Replaces --config by the dimensions in that file.
 void spell_out_config(Arguments& arguments) {
   const std::string word = arguments.get("config");
+  if (word.empty()) throw UsageError("--config", word, "is empty", "--config llama-3.1-8b");
   for (const std::string flag : {"model-size", "d-model", "d-ff", "layers", "heads", "kv-heads"}) {
     if (!arguments.has(flag)) continue;
     throw UsageError("--" + flag, arguments.get(flag),
