@@ -35,7 +35,7 @@ using c10::CachingDeviceAllocator::DeviceStats;
 
 constexpr int kMostDevices = 64;
 
-// Of every device, from the events. Written under the allocator's lock.
+// The totals of one device, from the events. The allocator writes them under its lock.
 struct Totals {
   std::atomic<int64_t> allocated = 0;
   std::atomic<int64_t> reserved = 0;

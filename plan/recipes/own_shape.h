@@ -7,9 +7,9 @@
 
 namespace headroom {
 
-// Of a NAME or a config.json (find_shape()): a dense decoder as model/config.h describes it. Throws
-// UsageError that names the field which our step does not compute: tied embeddings, biases, norms
-// of queries and keys, sliding windows, experts, other norms and feed-forwards.
+// The dense decoder of a NAME or a config.json (find_shape()), as model/config.h describes it.
+// Throws UsageError that names the field which our step does not compute: tied embeddings, biases,
+// norms of queries and keys, sliding windows, experts, other norms and feed-forwards.
 ModelConfig own_shape(const std::string& word);
 
 }  // namespace headroom

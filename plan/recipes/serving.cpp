@@ -65,6 +65,13 @@ std::string engine_command(const Serving& serving) {
   return text;
 }
 
+std::optional<double> engine_number(const std::string& text) {
+  std::string digits = text;
+  std::erase(digits, ',');
+  if (digits.empty()) return std::nullopt;
+  return std::stod(digits);
+}
+
 std::optional<EngineMemory> engine_memory(const std::string& log) {
   const auto one = [&](const char* pattern) { return first_groups(log, pattern).front(); };
   const auto concurrency =

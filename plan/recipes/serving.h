@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-// As max_length: the engine chooses the largest one that its cache can hold.
+// A value of max_length: the engine chooses the largest length that its cache can hold.
 inline constexpr int64_t kLongest = -1;
 
 // The settings of a serving engine, which become flags of vLLM.
@@ -44,6 +44,9 @@ struct EngineMemory {
   std::string answer;                  // tokens that it generated
   std::vector<std::string> slept_gib;  // given back by sleep mode: level 1, level 2
 };
+
+// A number that the engine printed, "446,768" or "109.07"; nothing for "".
+std::optional<double> engine_number(const std::string& text);
 
 // Nothing if the engine did not come as far as its cache.
 std::optional<EngineMemory> engine_memory(const std::string& log);

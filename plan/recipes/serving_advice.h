@@ -1,4 +1,4 @@
-// What would work after a serving engine refused to start. No torch here.
+// Advice after a serving engine refused to start. No torch here.
 #pragma once
 
 #include <cstdint>

@@ -2,29 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
+#include <string>
 
 namespace headroom {
 namespace {
 
 constexpr double kBytesOfGiB = 1024.0 * 1024 * 1024;
 
-// "446,768", "109.07"; nothing for "".
-std::optional<double> number_in(std::string_view text) {
-  std::string digits;
-  for (const char c : text) {
-    if (c != ',') digits += c;
-  }
-  if (digits.empty()) return std::nullopt;
-  return std::stod(digits);
-}
-
-double gib_in(std::string_view text) { return number_in(text).value_or(0) * kBytesOfGiB; }
+double gib_in(const std::string& text) { return engine_number(text).value_or(0) * kBytesOfGiB; }
 
 // Bytes of the cache that one request of the longest length takes.
 std::optional<double> request_bytes(const EngineMemory& memory) {
-  const auto tokens = number_in(memory.tokens);
-  const auto length = number_in(memory.length);
+  const auto tokens = engine_number(memory.tokens);
+  const auto length = engine_number(memory.length);
   if (!tokens || !length || *tokens <= 0) return std::nullopt;
   return gib_in(memory.cache_gib) * *length / *tokens;
 }

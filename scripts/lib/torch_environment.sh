@@ -1,9 +1,10 @@
 # shellcheck shell=bash
 # For scripts that run versions of PyTorch other than the pinned one.
 
-# torch_python VERSION: installed into build/wheels once (.venv is used as it is, if it has this version); prints its Python.
+# torch_python VERSION [SECONDS]: installed into build/wheels once, within SECONDS (default 3600); .venv is used as it is, if it
+# has this version. Prints its Python.
 torch_python() {
-  local version=$1 folder=build/wheels/torch-$1
+  local version=$1 seconds=${2:-3600} folder=build/wheels/torch-$1
   if grep -qs "^__version__ = '$version" .venv/lib/python3*/site-packages/torch/version.py; then
     printf '%s\n' "$PWD/.venv/bin/python"
     return
@@ -11,8 +12,8 @@ torch_python() {
   if [[ ! -e $folder/complete ]]; then
     printf 'installing torch %s into %s\n' "$version" "$folder" >&2
     rm -rf "$folder"
-    python3 -m venv "$folder"
-    if ! "$folder/bin/python" -m pip install -q --no-cache-dir --disable-pip-version-check --no-compile "torch==$version" numpy >&2; then
+    python3 -m venv "$folder" || return
+    if ! timeout "$seconds" "$folder/bin/python" -m pip install -q --no-cache-dir --disable-pip-version-check --no-compile "torch==$version" numpy >&2; then
       rm -rf "$folder"
       return 1
     fi
@@ -21,4 +22,8 @@ torch_python() {
   printf '%s\n' "$PWD/$folder/bin/python"
 }
 
-remove_torch() { rm -rf "build/wheels/torch-$1" "build/release/lib/torch-${1%.*}" "build/torch-${1%.*}"; }
+# remove_torch VERSION: the environment that torch_python installed, and the libraries that were built for it. Nothing of .venv.
+remove_torch() {
+  [[ -e build/wheels/torch-$1 ]] || return 0
+  rm -rf "build/wheels/torch-$1" "build/release/lib/torch-${1%.*}" "build/torch-${1%.*}"
+}

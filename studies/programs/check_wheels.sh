@@ -14,6 +14,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/lib/usage.sh
 # shellcheck source-path=SCRIPTDIR source=../../scripts/lib/table_files.sh
 source scripts/lib/table_files.sh
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/torch_environment.sh
+source scripts/lib/torch_environment.sh
 output_dir=results/virtual
 remove=no
 columns=()
@@ -51,27 +53,15 @@ fi
 need_headroom
 status=0
 
-# install VERSION FOLDER
-install() {
-  [[ ! -e $2/complete ]] || return 0
-  rm -rf "$2"
-  python3 -m venv "$2" &&
-    timeout "$seconds" "$2/bin/python" -m pip install -q --no-cache-dir "torch==$1" numpy >&2 && touch "$2/complete"
-}
-
 for version in "${versions[@]}"; do
-  folder=$PWD/build/wheels/torch-$version
-  if [[ -e $(echo .venv/lib/python3*/site-packages/torch-"$version".dist-info) ]]; then
-    folder=$PWD/.venv
-  elif ! install "$version" "$folder"; then
-    rm -rf "$folder"
+  if ! python=$(torch_python "$version" "$seconds"); then
     printf 'check_wheels.sh: torch %s is not installed (no network, no wheel for this Python, no space, or over %s s)\n' \
       "$version" "$seconds" >&2
     [[ ${#columns[@]} -gt 0 ]] || exit 5
     continue
   fi
-  python3 studies/programs/wheels.py run "$headroom" "$folder/bin/python" "$output_dir/wheels.jsonl" "${columns[@]}" || status=$?
-  [[ $remove == no || $folder == "$PWD/.venv" ]] || rm -rf "$folder"
+  python3 studies/programs/wheels.py run "$headroom" "$python" "$output_dir/wheels.jsonl" "${columns[@]}" || status=$?
+  [[ $remove == no ]] || remove_torch "$version"
 done
 [[ ${#columns[@]} -gt 0 ]] || python3 studies/programs/wheels.py table "$output_dir/wheels.jsonl" >"$output_dir/wheels.md"
 exit "$status"

@@ -2,8 +2,9 @@
 """What `headroom dryrun` does with the programs of a user's own PyTorch; called by check_wheels.sh.
 
 usage: wheels.py run HEADROOM PYTHON ROWS.jsonl [COLUMN]...   runs them (all) under PYTHON, writes its row
-       wheels.py table ROWS.jsonl                             prints the table Exit codes of run: 0, 3 if a program neither ran nor was
-refused, or if the report has another peak than the program's allocator.
+       wheels.py table ROWS.jsonl                             prints the table
+Exit codes of run: 0, or 3 if a program neither ran nor was refused, or if the report has another peak
+than the program's allocator.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ expect 4 'does not start on h100-80gb: To serve at least one request, 16.0 GiB i
 expect 4 'does not start on h100-80gb: exit code 139: Segmentation fault' "${ask[@]}" -- crash
 expect 4 'does not start on h100-80gb: it ended before its cache was made' "${ask[@]}" -- silent
 
-# What would work, from the engine's own words.
+# Advice, from the engine's own words.
 expect 4 'maximum model length is 23456.; try --max-len 23456$' "${ask[@]}" -- long
 expect 4 'Minimum capability: 100.; try --card with one of b200, rtx5090$|try --card with one of rtx5090, b200$' "${ask[@]}" -- lacks
 expect 4 'out of memory.*; try --tensor-parallel 2$' serve --card t4 --config llama-3.1-8b -- huge

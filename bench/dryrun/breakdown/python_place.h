@@ -14,7 +14,7 @@ struct PythonPlace {
   Hint hint = Hint::kNone;
 };
 
-// What the names of files begin with, or contain, whose lines are not the program's, one a line:
+// Names of files whose lines are not the program's: the beginnings and parts of names, one a line:
 // headroom_places.py's rules().
 struct PlaceRules {
   std::string torch_begins;

@@ -135,14 +135,7 @@ EngineQuestion engine_question_of(const Arguments& arguments,
   return question;
 }
 
-// "131,072"
-int64_t longest_of(const EngineMemory& memory) {
-  std::string digits = memory.length;
-  std::erase(digits, ',');
-  return std::stoll(digits);
-}
-
-// As the engine prints its own.
+// Two decimals, as in the engine's own figures.
 std::string gib_text(int64_t bytes) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2f", static_cast<double>(bytes) / (1 << 30));
@@ -300,7 +293,8 @@ int run_serve(const Arguments& arguments, const std::vector<std::string>& engine
   const bool starts = run.fits == Fits::kYes;
   const bool searches_cards = question.find.starts_with("card");
   if (starts && !engines.stopped()) {
-    if (question.find == "length") question.serving.max_length = longest_of(*run.memory);
+    if (question.find == "length")
+      question.serving.max_length = static_cast<int64_t>(*engine_number(run.memory->length));
     print_run(question, run);
     code = exit_of_beside(question, run);
   }

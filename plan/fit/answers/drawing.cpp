@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "plan/fit/sets/technique_sets.h"
 #include "profiling/report/rows/cells.h"
 #include "text/quantity.h"
 #include "text/svg.h"
-#include "text/words.h"
 
 namespace headroom {
 namespace {
@@ -33,10 +33,9 @@ struct Bars {
 };
 
 std::string set_of(const ordered_json& answer) {
-  const auto names = answer.at("names").get<std::vector<std::string>>();
-  const std::string mesh = answer.contains("mesh") ? answer["mesh"].at("in_words") : "";
-  if (names.empty()) return mesh.empty() ? "nothing" : mesh;
-  return mesh.empty() ? join(names) : mesh + ", " + join(names);
+  TechniqueSet set{.names = answer.at("names").get<std::vector<std::string>>()};
+  if (answer.contains("mesh")) set.mesh = answer["mesh"].at("in_words");
+  return set.in_words();
 }
 
 // The batch or the context that was searched.

@@ -32,7 +32,7 @@ class SegmentAddresses {
   Runs free_ = {{0, std::numeric_limits<int64_t>::max() / 2}};
   // In the order in which they are made; those that are gone stay, without a hole.
   std::vector<Region> regions_;
-  // Of each region: a large model has thousands of them, most without room.
+  // One entry for each region: a large model has thousands of them, most without room.
   std::vector<int64_t> longest_hole_;
   std::map<int64_t, size_t> made_at_;  // first -> place in regions_
 };
