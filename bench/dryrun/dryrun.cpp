@@ -214,8 +214,9 @@ std::vector<Unreported> without_report(const std::string& folder) {
   return found;
 }
 
-// Waits for processes ended by the same signal: longer than the stand-in's limit (kGraceSeconds),
-// but not beyond another signal. A process not signalled within three seconds is not awaited.
+// Waits for processes ended by the same signal, which the stand-in's own limits end
+// (kGraceSeconds), but not beyond another signal. A process not signalled within ten seconds is not
+// awaited.
 void await_reports(const std::string& folder, const HeldSignals& signals) {
   using std::chrono::seconds;
   using std::chrono::steady_clock;
@@ -224,7 +225,7 @@ void await_reports(const std::string& folder, const HeldSignals& signals) {
     const auto passed = steady_clock::now() - began;
     const std::vector<Mark> all = marks(folder);
     const bool is_one_coming = std::any_of(all.begin(), all.end(), [&](const Mark& mark) {
-      return passed < seconds(mark.is_ending ? 33 : 3) && is_running(mark.pid);
+      return (mark.is_ending || passed < seconds(10)) && is_running(mark.pid);
     });
     // `timeout` sends its signal twice.
     if (!is_one_coming || (signals.comes_within(0.02) && passed > seconds(1))) return;

@@ -17,6 +17,7 @@ from pathlib import Path
 from disk_runs import OnADisk, command, main, run
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from at_night import share_by_day  # noqa: E402
 from processes import family, lives, until  # noqa: E402
 
 PARAMETERS = 2 * 100 * 64 + 64 + 2 * (4 * 64 * 64 + 3 * 64 * 96 + 2 * 64)
@@ -68,7 +69,7 @@ class DiskStates(OnADisk, unittest.TestCase):
         before = self.left()
         states = next(Path(self.folder).glob("headroom-states.[ab]"))
         data = states.read_bytes()
-        for at in range(4096, len(data), len(data) // 5):
+        for at in share_by_day(range(4096, len(data), len(data) // 5), step=3):
             damaged = bytearray(data)
             damaged[at] ^= 1 << at % 8
             states.write_bytes(damaged)

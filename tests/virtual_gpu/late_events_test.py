@@ -66,6 +66,7 @@ class LateEvents(unittest.TestCase):
         self.assertIn("the last line", out)
         self.assertNotIn("watchdog thread terminated", err)
 
+    @at_night
     def test_captured_graphs_and_timed_events_work_with_late_events(self):
         run(str(PROGRAMS / "graphs.py"), events="late")
 

@@ -109,6 +109,7 @@ class RankFaults(unittest.TestCase):
         self.assertIn("LOCAL_RANK=1, and this machine has 1 card: give headroom dryrun --gpus 2",
                       said)
 
+    @at_night
     def test_a_port_in_use_is_the_launchers_error(self):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
@@ -168,7 +169,7 @@ class RankFaults(unittest.TestCase):
 
     def test_a_host_without_memory_for_the_ranks_is_said_and_nothing_stays(self):
         with MemoryLimit(1 << 30) as limit:
-            done = subprocess.run(command("memory", gpus=16, ranks=16), capture_output=True, text=True,
+            done = subprocess.run(command("memory", gpus=6, ranks=6), capture_output=True, text=True,
                                   timeout=300, cwd=self.scratch.name, env=self.environment,
                                   preexec_fn=limit.enter)
             self.assertNotEqual(done.returncode, 0)

@@ -14,6 +14,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from at_night import share_by_day  # noqa: E402
+
 HEADROOM = ""
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = str(ROOT / "model") + "/"
@@ -116,10 +119,10 @@ def theory(*arguments):
 
 class Stacks(unittest.TestCase):
     def test_every_tensor_of_theory_is_found_with_its_line(self):
-        for options in ((), ("--precision", "bf16"), ("--attention", "sdpa"),
-                        ("--attention", "sdpa", "--precision", "bf16"), ("--param-dtype", "bf16"),
-                        ("--activations", "int8"),
-                        ("--activations", "fp8", "--attention", "sdpa", "--param-dtype", "bf16")):
+        every = ((), ("--precision", "bf16"), ("--attention", "sdpa"), ("--param-dtype", "bf16"),
+                 ("--attention", "sdpa", "--precision", "bf16"), ("--activations", "int8"),
+                 ("--activations", "fp8", "--attention", "sdpa", "--param-dtype", "bf16"))
+        for options in share_by_day(every):
             with self.subTest(options=options):
                 _, snapshot = record(*options)
                 in_block, outside = theory(*options)
@@ -142,8 +145,9 @@ class Stacks(unittest.TestCase):
             self.assertEqual(without, [])
 
     def test_what_backward_allocates_has_the_line_whose_backward_it_is(self):
-        for options in ((), ("--precision", "bf16", "--attention", "sdpa"), ("--param-dtype", "bf16"),
-                        ("--recompute", "full"), ("--precision", "fp8")):
+        every = ((), ("--param-dtype", "bf16"), ("--precision", "bf16", "--attention", "sdpa"),
+                 ("--recompute", "full"), ("--precision", "fp8"))
+        for options in share_by_day(every):
             with self.subTest(options=options):
                 _, snapshot = record(*options)
                 events = [event for event, scope in allocations(snapshot) if scope == "backward"]
@@ -191,10 +195,11 @@ class Stacks(unittest.TestCase):
 
 
 class Purposes(unittest.TestCase):
-    def setUp(self):
-        self.record, self.snapshot = record()
-        self.live = [block for segment in self.snapshot["segments"]
-                     for block in segment["blocks"] if block["state"] != "inactive"]
+    @classmethod
+    def setUpClass(cls):
+        cls.record, cls.snapshot = record()
+        cls.live = [block for segment in cls.snapshot["segments"]
+                    for block in segment["blocks"] if block["state"] != "inactive"]
 
     def test_what_lived_before_says_which_parameter_or_state_it_is_and_who_made_it(self):
         before = [block["frames"] for block in self.live

@@ -7,13 +7,13 @@
 //   default gets a handler that wakes a thread and returns. The interrupted code continues and
 //   releases its locks until it reads from the card; there it waits, so that a busy program leaves
 //   its interpreter to the hook. A second thread calls Python's hook and writes the reports, and
-//   the first waits up to kGraceSeconds; then the process dies by the signal with the default
-//   disposition. A signal that the process sends to itself does not return: Python ends this way
-//   after a KeyboardInterrupt, and os.kill(os.getpid(), SIGTERM) holds the interpreter's lock,
-//   which the handler releases for the hook. sigaction() and signal() are defined here so that the
-//   program sees the default instead of our handler, and sets ours when it sets the default; a
-//   handler of the program's own, or SIG_IGN, stays. A child of fork or vfork is another process
-//   and dies as it would have.
+//   the first waits kGraceSeconds, and longer while the second computes; then the process dies by
+//   the signal with the default disposition. A signal that the process sends to itself does not
+//   return: Python ends this way after a KeyboardInterrupt, and os.kill(os.getpid(), SIGTERM) holds
+//   the interpreter's lock, which the handler releases for the hook. sigaction() and signal() are
+//   defined here so that the program sees the default instead of our handler, and sets ours when it
+//   sets the default; a handler of the program's own, or SIG_IGN, stays. A child of fork or vfork
+//   is another process and dies as it would have.
 // Limits: while the reports are written, a program that reads nothing continues. SIGKILL leaves
 //   nothing.
 #pragma once
