@@ -206,7 +206,7 @@ TEST(Run, UpdatesOfBf16WeightsHoldTheStatesThatTheoryPredicts) {
 
 // Precision, attention and heads determine the saved tensors; the form and its options their size.
 TEST(Run, ActivationsIn8BitTakeTheBytesThatTheoryPredicts) {
-  for (const Cell& cell : cells({Mode::kForwardGrad, Mode::kTraining})) {
+  for (const Cell& cell : share_by_day(cells({Mode::kForwardGrad, Mode::kTraining}), 5)) {
     for (const char* form : {"int8:block=100,min=0", "fp8:min=3000"}) {
       RunSpec spec = tiny_spec();
       spec.profile_type = cell.mode;
