@@ -17,9 +17,9 @@ const LayerFactory& eager_layers() {
       .rms_norm = [](int64_t d_model, double eps, const Options& options) -> Layer {
         return std::make_shared<RmsNorm>(d_model, eps, options);
       },
-      .feed_forward = [](const LayerFactory& layers, int64_t d_model, int64_t d_ff,
+      .feed_forward = [](const LayerFactory& layers, const ModelConfig& config,
                          const Options& options) -> Layer {
-        return std::make_shared<SwiGlu>(layers, d_model, d_ff, options);
+        return std::make_shared<SwiGlu>(layers, config.d_model, config.d_ff, options);
       },
       .attention = [](const LayerFactory& layers, const ModelConfig& config, Attention kind,
                       const Positions* positions, const Options& options) -> Layer {

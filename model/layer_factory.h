@@ -46,7 +46,7 @@ struct LayerFactory {
   std::function<Layer(int64_t vocab_size, int64_t d_model, const Options& options)> embedding;
   std::function<Layer(int64_t in, int64_t out, const Options& options)> linear;
   std::function<Layer(int64_t d_model, double eps, const Options& options)> rms_norm;
-  std::function<Layer(const LayerFactory& layers, int64_t d_model, int64_t d_ff,
+  std::function<Layer(const LayerFactory& layers, const ModelConfig& config,
                       const Options& options)>
       feed_forward;
   // `positions` must outlive the layer.

@@ -11,7 +11,7 @@ TransformerBlockImpl::TransformerBlockImpl(const LayerFactory& layers, const Mod
                                            const torch::TensorOptions& options) {
   // The reference's order of parameters: it fixes initialization, optimizer and allocator order.
   attn_ = register_module("attn", layers.attention(layers, config, attention, positions, options));
-  ffn_ = register_module("ffn", layers.feed_forward(layers, config.d_model, config.d_ff, options));
+  ffn_ = register_module("ffn", layers.feed_forward(layers, config, options));
   ln1_ = register_module("ln1", layers.rms_norm(config.d_model, config.norm_eps, options));
   ln2_ = register_module("ln2", layers.rms_norm(config.d_model, config.norm_eps, options));
 }

@@ -122,9 +122,9 @@ Tensor fp8_linear(const Tensor& x, const Tensor& weight) {
 const LayerFactory& fp8_layers() {
   static const LayerFactory kLayers = [] {
     LayerFactory layers = eager_layers();
-    layers.feed_forward = [](const LayerFactory&, int64_t d_model, int64_t d_ff,
+    layers.feed_forward = [](const LayerFactory&, const ModelConfig& config,
                              const LayerFactory::Options& options) -> Layer {
-      return eager_layers().feed_forward(layers_in_blocks(), d_model, d_ff, options);
+      return eager_layers().feed_forward(layers_in_blocks(), config, options);
     };
     layers.attention = [](const LayerFactory&, const ModelConfig& config, Attention kind,
                           const Positions* positions,

@@ -79,9 +79,9 @@ LayerFactory tensor_parallel_layers(const LayerFactory& layers, RankGroup& ranks
     return std::make_shared<AroundTable>(layers.embedding(vocab_size, d_model, options), ranks,
                                          by_tokens, vocab_size);
   };
-  split.feed_forward = [layers, &ranks, by_tokens](const LayerFactory&, int64_t d_model,
-                                                   int64_t d_ff, const Options& options) -> Layer {
-    return std::make_shared<AroundBoth>(layers.feed_forward(layers, d_model, d_ff, options), ranks,
+  split.feed_forward = [layers, &ranks, by_tokens](const LayerFactory&, const ModelConfig& config,
+                                                   const Options& options) -> Layer {
+    return std::make_shared<AroundBoth>(layers.feed_forward(layers, config, options), ranks,
                                         by_tokens);
   };
   split.attention = [layers, &ranks, by_tokens](const LayerFactory&, const ModelConfig& config,
