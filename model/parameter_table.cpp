@@ -24,6 +24,30 @@ std::string_view without_layer_and_ending(std::string_view name) {
 
 }  // namespace
 
+const std::vector<ParameterEntry>& parameter_entries(const ModelConfig& /*config*/) {
+  static const std::vector<ParameterEntry> kEntries = {
+      {"token_embeddings", "V D", ModelSection::kEmbedding, Split::kRows, false,
+       "model/layers.cpp Embedding"},
+      {"ln1", "D", ModelSection::kBlock, Split::kWhole, false, "model/layers.cpp RmsNorm"},
+      {"attn.q_proj", "D D", ModelSection::kBlock, Split::kRows, true,
+       "model/attention.cpp CausalSelfAttention"},
+      {"attn.k_proj", "G*K D", ModelSection::kBlock, Split::kRows, true,
+       "model/attention.cpp CausalSelfAttention"},
+      {"attn.v_proj", "G*K D", ModelSection::kBlock, Split::kRows, true,
+       "model/attention.cpp CausalSelfAttention"},
+      {"attn.output_proj", "D D", ModelSection::kBlock, Split::kColumns, true,
+       "model/attention.cpp CausalSelfAttention"},
+      {"ln2", "D", ModelSection::kBlock, Split::kWhole, false, "model/layers.cpp RmsNorm"},
+      {"ffn.w1", "F D", ModelSection::kBlock, Split::kRows, true, "model/layers.cpp SwiGlu"},
+      {"ffn.w2", "D F", ModelSection::kBlock, Split::kColumns, true, "model/layers.cpp SwiGlu"},
+      {"ffn.w3", "F D", ModelSection::kBlock, Split::kRows, true, "model/layers.cpp SwiGlu"},
+      {"ln_final", "D", ModelSection::kFinal, Split::kWhole, false, "model/layers.cpp RmsNorm"},
+      {"lm_head", "V D", ModelSection::kFinal, Split::kRows, true,
+       "model/transformer.cpp TransformerImpl"},
+  };
+  return kEntries;
+}
+
 std::string_view ParameterEntry::rows() const {
   const std::string_view letters = shape;
   return letters.substr(0, letters.find(' '));
@@ -31,10 +55,10 @@ std::string_view ParameterEntry::rows() const {
 
 const ParameterEntry* find_parameter(std::string_view name) {
   const std::string_view own = without_layer_and_ending(name);
-  const auto* const found =
-      std::find_if(kParameterTable.begin(), kParameterTable.end(),
-                   [&](const ParameterEntry& entry) { return entry.name == own; });
-  return found == kParameterTable.end() ? nullptr : found;
+  const std::vector<ParameterEntry>& entries = parameter_entries({});
+  const auto found = std::find_if(entries.begin(), entries.end(),
+                                  [&](const ParameterEntry& entry) { return entry.name == own; });
+  return found == entries.end() ? nullptr : &*found;
 }
 
 std::vector<int64_t> parameter_sizes(const ParameterEntry& entry, const ModelConfig& config) {
@@ -55,10 +79,23 @@ int64_t parameter_elements(const ParameterEntry& entry, const ModelConfig& confi
   return elements;
 }
 
+double parameter_sum(const ModelConfig& config, bool (*counted)(const ParameterEntry&)) {
+  double bound = 0;
+  for (const ParameterEntry& entry : parameter_entries(config)) {
+    if (!counted(entry)) continue;
+    auto elements = static_cast<double>(entry.in_every_block() ? config.layers : 1);
+    for (const char letter : std::string_view(entry.shape)) {
+      if (letter != ' ') elements *= static_cast<double>(size_in_entry(letter, entry, config));
+    }
+    bound += elements;
+  }
+  return bound;
+}
+
 std::vector<ParameterRow> parameter_table(const ModelConfig& config) {
   std::vector<ParameterRow> rows;
   const auto add = [&](ModelSection section, const std::string& prefix) {
-    for (const ParameterEntry& entry : kParameterTable) {
+    for (const ParameterEntry& entry : parameter_entries(config)) {
       if (entry.section != section) continue;
       rows.push_back({.name = prefix + entry.name + std::string(kWeight),
                       .sizes = parameter_sizes(entry, config),
@@ -76,7 +113,7 @@ std::vector<ParameterRow> parameter_table(const ModelConfig& config) {
 
 int64_t parameter_count(const ModelConfig& config, ModelSection section) {
   int64_t count = 0;
-  for (const ParameterEntry& entry : kParameterTable) {
+  for (const ParameterEntry& entry : parameter_entries(config)) {
     if (entry.section != section) continue;
     count += parameter_elements(entry, config) * (entry.in_every_block() ? config.layers : 1);
   }

@@ -2,7 +2,6 @@
 // sharding, checkpoints and plans read this table. No torch here.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -36,29 +35,11 @@ struct ParameterEntry {
   std::string_view rows() const;  // the first dimension: "G*K" of "G*K D"
 };
 
-// In the order of a forward pass; a block entry stands for that tensor in every block.
-inline constexpr std::array<ParameterEntry, 12> kParameterTable = {{
-    {"token_embeddings", "V D", ModelSection::kEmbedding, Split::kRows, false,
-     "model/layers.cpp Embedding"},
-    {"ln1", "D", ModelSection::kBlock, Split::kWhole, false, "model/layers.cpp RmsNorm"},
-    {"attn.q_proj", "D D", ModelSection::kBlock, Split::kRows, true,
-     "model/attention.cpp CausalSelfAttention"},
-    {"attn.k_proj", "G*K D", ModelSection::kBlock, Split::kRows, true,
-     "model/attention.cpp CausalSelfAttention"},
-    {"attn.v_proj", "G*K D", ModelSection::kBlock, Split::kRows, true,
-     "model/attention.cpp CausalSelfAttention"},
-    {"attn.output_proj", "D D", ModelSection::kBlock, Split::kColumns, true,
-     "model/attention.cpp CausalSelfAttention"},
-    {"ln2", "D", ModelSection::kBlock, Split::kWhole, false, "model/layers.cpp RmsNorm"},
-    {"ffn.w1", "F D", ModelSection::kBlock, Split::kRows, true, "model/layers.cpp SwiGlu"},
-    {"ffn.w2", "D F", ModelSection::kBlock, Split::kColumns, true, "model/layers.cpp SwiGlu"},
-    {"ffn.w3", "F D", ModelSection::kBlock, Split::kRows, true, "model/layers.cpp SwiGlu"},
-    {"ln_final", "D", ModelSection::kFinal, Split::kWhole, false, "model/layers.cpp RmsNorm"},
-    {"lm_head", "V D", ModelSection::kFinal, Split::kRows, true,
-     "model/transformer.cpp TransformerImpl"},
-}};
+// The tensors of this model, in the order of a forward pass; a block entry stands for that tensor
+// in every block.
+const std::vector<ParameterEntry>& parameter_entries(const ModelConfig& config);
 
-// The entry of a name, with or without "layers.N." and ".weight"; null if unknown.
+// The entry of a name in any model, with or without "layers.N." and ".weight"; null if unknown.
 const ParameterEntry* find_parameter(std::string_view name);
 
 // Sizes of one such tensor. The head has head_outputs() rows, not always the vocabulary.
@@ -72,6 +53,9 @@ struct ParameterRow {
 };
 
 int64_t parameter_elements(const ParameterEntry& entry, const ModelConfig& config);
+// Elements of the entries that `counted` takes, in all blocks. In floating point, so that
+// no product of dimensions can overflow.
+double parameter_sum(const ModelConfig& config, bool (*counted)(const ParameterEntry&));
 
 // Every tensor of the model, one row each: the token table, block after block, the final section.
 std::vector<ParameterRow> parameter_table(const ModelConfig& config);

@@ -100,17 +100,17 @@ int64_t ModelElements::total() const {
 namespace {
 
 // A row's name is the parameter's name, ".weight" and the letters of its shape.
-const ParameterEntry& entry_of(const Row& row) {
-  return *std::find_if(kParameterTable.begin(), kParameterTable.end(),
-                       [&](const ParameterEntry& entry) {
-                         return row.tensor.starts_with(std::string(entry.name) + ".");
-                       });
+const ParameterEntry& entry_of(const Row& row, const ModelConfig& config) {
+  const std::vector<ParameterEntry>& entries = parameter_entries(config);
+  return *std::find_if(entries.begin(), entries.end(), [&](const ParameterEntry& entry) {
+    return row.tensor.starts_with(std::string(entry.name) + ".");
+  });
 }
 
 // A rank has whole heads of query and key, and all output neurons of a matrix that is split by its
 // inputs (the second of a pair).
 ParameterTensor parameter_tensor(const Row& row, const ModelConfig& config, Head head) {
-  const ParameterEntry& entry = entry_of(row);
+  const ParameterEntry& entry = entry_of(row, config);
   ParameterTensor tensor{.section = entry.section};
   const int64_t elements = row.bytes_each() / element_size(row.dtype);
   const int64_t blocks =

@@ -13,7 +13,7 @@ constexpr int64_t kGenerations = 2;
 
 DiskLayout layout_of(const RowBuilder& sheet) {
   std::vector<StateRegion> regions;
-  for (const ParameterEntry& parameter : kParameterTable) {
+  for (const ParameterEntry& parameter : parameter_entries(sheet.config())) {
     for (int64_t i = 0; i < copies(sheet, parameter); ++i) {
       regions.push_back({parameter.name, elements(sheet, parameter)});
     }
@@ -36,7 +36,7 @@ void add_disk_state_rows(RowBuilder& sheet) {
   const std::string source = "train/offload/disk/disk_layout.cpp DiskLayout";
   sheet.begin(kDiskStates);
   for (const char* array : {".master", ".m", ".v"}) {
-    for (const ParameterEntry& parameter : kParameterTable) {
+    for (const ParameterEntry& parameter : parameter_entries(sheet.config())) {
       sheet.add({.name = std::string(parameter.name) + array,
                  .shape = parameter.shape,
                  .source = source,

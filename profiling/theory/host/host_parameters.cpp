@@ -54,7 +54,7 @@ int64_t bytes_of_a_block(const std::vector<Row>& rows, const RunSpec& spec) {
 // A block's bytes in the file.
 int64_t bytes_on_pages(const RowBuilder& sheet) {
   int64_t bytes = 0;
-  for (const ParameterEntry& parameter : kParameterTable) {
+  for (const ParameterEntry& parameter : parameter_entries(sheet.config())) {
     if (!parameter.in_every_block()) continue;
     bytes += on_pages(elements(sheet, parameter) * element_size(sheet.weight()));
   }
@@ -64,7 +64,7 @@ int64_t bytes_on_pages(const RowBuilder& sheet) {
 void add_disk_parameters(RowBuilder& sheet) {
   const std::string source = "train/offload/blocks/disk_block_storage.cpp DiskBlockStorage";
   sheet.begin(kDiskParameters);
-  for (const ParameterEntry& parameter : kParameterTable) {
+  for (const ParameterEntry& parameter : parameter_entries(sheet.config())) {
     if (!parameter.in_every_block()) continue;
     sheet.add({.name = std::string(parameter.name) + ".weight",
                .shape = parameter.shape,
@@ -110,7 +110,7 @@ void add_parameter_rows(RowBuilder& sheet, const std::string& stored) {
   const bool offloaded = spec.param_offload.any();
   const BlockMoves moves = offloaded ? block_moves(spec) : BlockMoves();
   sheet.begin(kParameters);
-  for (const ParameterEntry& parameter : kParameterTable) {
+  for (const ParameterEntry& parameter : parameter_entries(sheet.config())) {
     const bool comes = offloaded && parameter.in_every_block();
     sheet.add({.name = std::string(parameter.name) + ".weight",
                .shape = parameter.shape,
@@ -121,7 +121,7 @@ void add_parameter_rows(RowBuilder& sheet, const std::string& stored) {
   }
   if (!offloaded) return;
   sheet.begin(kHostParameters);
-  for (const ParameterEntry& parameter : kParameterTable) {
+  for (const ParameterEntry& parameter : parameter_entries(sheet.config())) {
     if (!parameter.in_every_block()) continue;
     sheet.add({.name = std::string(parameter.name) + ".weight",
                .shape = parameter.shape,

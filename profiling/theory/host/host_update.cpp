@@ -19,18 +19,13 @@ constexpr std::string_view kArrivals[] = {"ffn.w2",      "ffn.w3",           "ff
                                           "ln2",         "attn.output_proj", "attn.v_proj",
                                           "attn.k_proj", "attn.q_proj",      "ln1"};
 
-const ParameterEntry& parameter_of(std::string_view name) {
-  return *std::find_if(kParameterTable.begin(), kParameterTable.end(),
-                       [&](const ParameterEntry& each) { return each.name == name; });
-}
-
 // Two blocks stand for all: the next ones are alike.
 std::vector<const ParameterEntry*> arrivals(const RowBuilder& sheet) {
-  std::vector<const ParameterEntry*> all = {&parameter_of("lm_head"), &parameter_of("ln_final")};
+  std::vector<const ParameterEntry*> all = {find_parameter("lm_head"), find_parameter("ln_final")};
   for (int64_t block = 0; block < std::min<int64_t>(sheet.config().layers, 2); ++block) {
-    for (const std::string_view name : kArrivals) all.push_back(&parameter_of(name));
+    for (const std::string_view name : kArrivals) all.push_back(find_parameter(name));
   }
-  all.push_back(&parameter_of("token_embeddings"));
+  all.push_back(find_parameter("token_embeddings"));
   return all;
 }
 

@@ -79,7 +79,7 @@ bool keeps_state(StateForm form, const ParameterEntry& parameter) {
 const ParameterEntry& add_muon_temporaries(
     RowBuilder& sheet, DType update_type,
     const std::function<int64_t(const ParameterEntry&)>& beside) {
-  const ParameterEntry& fullest = largest_by([&](const ParameterEntry& parameter) {
+  const ParameterEntry& fullest = largest_by(sheet, [&](const ParameterEntry& parameter) {
     return bytes_of(sheet, temporaries(sheet, parameter, update_type)) + beside(parameter);
   });
   sheet.begin(kOptimizerTemporaries);

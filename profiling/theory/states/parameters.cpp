@@ -18,7 +18,8 @@ int64_t row_count(const RowBuilder& sheet, const ParameterEntry& parameter) {
 
 int64_t parameter_tensors(const RowBuilder& sheet) {
   int64_t tensors = 0;
-  for (const ParameterEntry& parameter : kParameterTable) tensors += copies(sheet, parameter);
+  for (const ParameterEntry& parameter : parameter_entries(sheet.config()))
+    tensors += copies(sheet, parameter);
   return tensors;
 }
 
@@ -29,7 +30,7 @@ bool is_cast(const RowBuilder& sheet, const ParameterEntry& parameter) {
 }
 
 const ParameterEntry& largest_parameter(const RowBuilder& sheet, bool cast_only) {
-  return largest_by([&](const ParameterEntry& parameter) {
+  return largest_by(sheet, [&](const ParameterEntry& parameter) {
     return cast_only && !is_cast(sheet, parameter) ? 0 : elements(sheet, parameter);
   });
 }
@@ -42,7 +43,7 @@ void add_of(RowBuilder& sheet, const ParameterEntry& parameter, RowInput row) {
 }
 
 void add_each(RowBuilder& sheet, RowInput row) {
-  for (const ParameterEntry& parameter : kParameterTable) {
+  for (const ParameterEntry& parameter : parameter_entries(sheet.config())) {
     row.storages = copies(sheet, parameter);
     add_of(sheet, parameter, row);
   }

@@ -22,9 +22,10 @@ int64_t parameter_tensors(const RowBuilder& sheet);
 
 // The first parameter with the largest `size`.
 template <typename SizeOf>
-const ParameterEntry& largest_by(const SizeOf& size) {
+const ParameterEntry& largest_by(const RowBuilder& sheet, const SizeOf& size) {
+  const std::vector<ParameterEntry>& entries = parameter_entries(sheet.config());
   return *std::max_element(
-      kParameterTable.begin(), kParameterTable.end(),
+      entries.begin(), entries.end(),
       [&](const ParameterEntry& a, const ParameterEntry& b) { return size(a) < size(b); });
 }
 

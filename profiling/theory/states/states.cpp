@@ -35,7 +35,7 @@ void add_casts(RowBuilder& sheet) {
   const bool saves = builds_graph(sheet.spec().profile_type);
   const int64_t again = saves ? recomputed_blocks(sheet.spec()).count() : 0;
   const bool by_nodes = casts_are_their_nodes(sheet.spec());
-  for (const ParameterEntry& parameter : kParameterTable) {
+  for (const ParameterEntry& parameter : parameter_entries(sheet.config())) {
     if (!is_cast(sheet, parameter)) continue;
     int64_t kept = copies(sheet, parameter);
     // A recomputed block has no node to keep them.
@@ -45,14 +45,14 @@ void add_casts(RowBuilder& sheet) {
   }
   if (by_nodes && !saves) {
     sheet.begin(kPassingCast);
-    for (const ParameterEntry& parameter : kParameterTable) {
+    for (const ParameterEntry& parameter : parameter_entries(sheet.config())) {
       if (!is_cast(sheet, parameter) || !parameter.in_every_block()) continue;
       add_cast(sheet, parameter, 1, {}, "of one block at a time: they go with its weights");
     }
   }
   if (again == 0) return;
   sheet.begin(kRecomputedCast);
-  for (const ParameterEntry& parameter : kParameterTable) {
+  for (const ParameterEntry& parameter : parameter_entries(sheet.config())) {
     if (!is_cast(sheet, parameter) || !parameter.in_every_block()) continue;
     add_cast(sheet, parameter, recomputed_at_once(sheet.spec()), {"BmmBackward0.mat2"},
              "cast again by recomputed operations, one group at a time");

@@ -84,7 +84,8 @@ void add_optimizer_state(RowBuilder& sheet, const OptimizerState& state) {
     row.shape = "1024";
     sheet.add(row);
   } else {
-    for (const ParameterEntry& parameter : kParameterTable) add_state_of(sheet, state, parameter);
+    for (const ParameterEntry& parameter : parameter_entries(sheet.config()))
+      add_state_of(sheet, state, parameter);
   }
 }
 
@@ -118,7 +119,8 @@ void add_optimizer_temporaries(RowBuilder& sheet, const OptimizerTemporaries& ma
   const auto blocks = [&](const ParameterEntry& parameter) {
     return sheet.token_size(blocks_shape(sheet, parameter));
   };
-  const ParameterEntry& largest = made.of_blocks ? largest_by(blocks) : largest_parameter(sheet);
+  const ParameterEntry& largest =
+      made.of_blocks ? largest_by(sheet, blocks) : largest_parameter(sheet);
   const int64_t size = elements(sheet, largest);
   if (size < made.at_least || size >= made.below) return;
   // The FP32 copy of a BF16 gradient is added to decoded states.
@@ -179,7 +181,7 @@ void add_rounding(RowBuilder& sheet, const OptimizerInfo& info) {
   };
   const bool is_compiled = has_compiled_rounding(sheet.spec());
   const int64_t rounding_bytes = is_compiled ? 4 + 2 : 4 + 1 + 4 + 2;  // per element: the last rows
-  const ParameterEntry& largest = largest_by([&](const ParameterEntry& parameter) {
+  const ParameterEntry& largest = largest_by(sheet, [&](const ParameterEntry& parameter) {
     return elements(sheet, parameter) * (4 * widened(parameter) + rounding_bytes);
   });
   add_of(sheet, largest,
@@ -261,13 +263,13 @@ void add_clipping(RowBuilder& sheet) {
 // A compiled region gives all its gradients at once.
 void add_released_region(RowBuilder& sheet) {
   std::map<ModelSection, int64_t> elements_of;
-  for (const ParameterEntry& parameter : kParameterTable) {
+  for (const ParameterEntry& parameter : parameter_entries(sheet.config())) {
     elements_of[parameter.section] += elements(sheet, parameter);
   }
   const auto fullest =
       std::max_element(elements_of.begin(), elements_of.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
-  for (const ParameterEntry& parameter : kParameterTable) {
+  for (const ParameterEntry& parameter : parameter_entries(sheet.config())) {
     if (parameter.section != fullest->first) continue;
     add_of(sheet, parameter,
            {.name = ".grad",
