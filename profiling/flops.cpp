@@ -1,6 +1,7 @@
 #include "profiling/flops.h"
 
 #include "cards/cards.h"
+#include "model/parameter_table.h"
 
 namespace headroom {
 
@@ -10,9 +11,8 @@ StepFlops step_flops(const ModelConfig& config, int64_t batch_size, int64_t cont
   const auto layers = static_cast<double>(config.layers);
   const auto context = static_cast<double>(context_length);
   const double tokens = static_cast<double>(batch_size) * context;
-  const double block = 2 * d * d + 2 * d * static_cast<double>(config.kv_dim()) +
-                       3 * d * static_cast<double>(config.d_ff);
-  const double weights = layers * block + static_cast<double>(config.vocab_size) * d;
+  const double weights =
+      parameter_sum(config, [](const ParameterEntry& entry) { return entry.in_product; });
   const double per_use = has_backward(mode) ? 6 : 2;
   return {.matmul = per_use * weights * tokens,
           .attention = per_use * layers * d * context * tokens};

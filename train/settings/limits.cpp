@@ -1,5 +1,6 @@
 #include "train/settings/limits.h"
 
+#include "model/parameter_table.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -32,8 +33,7 @@ SumBounds sum_bounds(const RunSpec& spec) {
   const double d_model = number(config.d_model);
   const double layers = number(config.layers);
   const double vocab_size = number(config.vocab_size);
-  const double block = d_model * (4 * d_model + 3 * number(config.d_ff) + 2);
-  const double parameters = layers * block + 2 * vocab_size * d_model + d_model;
+  const double parameters = parameter_sum(config, [](const ParameterEntry&) { return true; });
   const double tokens = number(spec.batch_size) * number(spec.context_length);
   const double steps =
       number(spec.warmup_steps) + number(spec.measure_steps) + number(spec.record_steps);
