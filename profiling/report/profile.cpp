@@ -21,11 +21,13 @@ namespace {
 
 std::string shape_in_words(const RunSpec& spec) {
   const ModelConfig shape = model_config(spec);
-  std::string text = spec.model_size + ": d_model " + std::to_string(shape.d_model) + ", d_ff " +
-                     std::to_string(shape.d_ff) + ", layers " + std::to_string(shape.layers) +
-                     ", heads " + std::to_string(shape.heads);
-  if (shape.kv_heads != shape.heads) text += ", kv_heads " + std::to_string(shape.kv_heads);
-  text += ", vocabulary " + std::to_string(shape.vocab_size);
+  std::string text = spec.model_size + ":";
+  for (const Dimension& dimension : kDimensions) {
+    const bool is_repeated = dimension.letter == 'G' && shape.kv_heads == shape.heads;
+    if (is_repeated) continue;
+    if (text.back() != ':') text += ",";
+    text += std::string(" ") + dimension.label + " " + std::to_string(shape.*dimension.size);
+  }
   if (shape.name != spec.model_size) text += " (dimensions given)";
   return text;
 }
