@@ -77,19 +77,9 @@ void check_compiled_kernels(const RunSpec& spec) {
   if (spec.device.kind == DeviceKind::kAuto) {
     refuse_compiled("--device", "auto", "cpu, cuda, cuda:N, virtual:CARD", "--device cpu");
   }
-  if (!has_backward(spec.profile_type)) {
-    refuse_compiled("--profile-type", to_string(spec.profile_type), "forward-backward, training",
-                    "--profile-type training");
-  }
   if (spec.checkpoint.kind == CheckpointKind::kSelective) {
     refuse_compiled("--recompute", "selective", "none, full, every:K, blocks:P%, budget:B",
                     "--recompute budget:0.5");
-  }
-  if (spec.precision == Precision::kFp8) {
-    refuse_compiled("--precision", "fp8", "fp32, tf32, bf16, fp16", "--precision bf16");
-  }
-  if (spec.attention != Attention::kEager && spec.attention != Attention::kSdpa) {
-    refuse_compiled("--attention", to_string(spec.attention), "eager, sdpa", "--attention sdpa");
   }
   if (spec.mesh.size(MeshAxis::kTensor) > 1 || spec.mesh.size(MeshAxis::kPipeline) > 1) {
     refuse_compiled("--mesh", to_string(spec.mesh), "replicas (dp)",

@@ -89,6 +89,23 @@ void check_weights(const RunSpec& spec) {
   }
 }
 
+// Field::beside of every setting that is not at its default.
+void check_beside(const RunSpec& spec) {
+  const RunSpec defaults;
+  for (const Field& field : fields()) {
+    if (field.beside.empty() || field.same(spec, defaults)) continue;
+    const std::string given = field.flag() + " " + field.get(spec);
+    for (const Beside& beside : field.beside) {
+      const Field& other = *find_field(beside.setting);
+      const std::string value = other.get(spec);
+      if (is_one_of(value, beside.values)) continue;
+      throw UsageError(other.flag(), value,
+                       "does not run with " + given + "; allowed there: " + join(beside.values),
+                       given + " " + other.flag() + " " + beside.values.back());
+    }
+  }
+}
+
 }  // namespace
 
 const StatePrecision& state_precision(const RunSpec& spec) {
@@ -109,6 +126,7 @@ void validate(const RunSpec& spec) {
   check_mesh(spec);
   check_checkpoints(spec);
   check_fp8(spec);
+  check_beside(spec);
   check_compiled_kernels(spec);
   check_step_graph(spec);
   check_generation(spec);

@@ -136,6 +136,12 @@ enum class InName {
   kNever,      // it affects how and where a result is measured, not the result
 };
 
+// The values of another setting beside which a setting can differ from its default.
+struct Beside {
+  std::string setting;              // JSON key
+  std::vector<std::string> values;  // the last one is the example's
+};
+
 // One setting: its flag, storage and output. Code that treats some settings differently reads a
 // member here and names no setting.
 struct Field {
@@ -154,6 +160,7 @@ struct Field {
   std::string flag_text = {};   // "--recompute"; empty: fields() derives it from the name
   std::string old_flag = {};    // "--checkpoint": still taken, with a line naming the new one
   std::string other_flag = {};  // an equal spelling
+  std::vector<Beside> beside = {};  // settings not listed may have any value
 
   std::string (*get)(const RunSpec&) = nullptr;
   // same: get() is equal for both. hash: of get(), for lookup. Neither makes the text.
