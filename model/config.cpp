@@ -32,6 +32,14 @@ const ModelConfig* find_config(std::string_view name) {
   return it == configs.end() ? nullptr : &*it;
 }
 
+std::vector<Dimension> dimensions_of(const ModelConfig& config) {
+  std::vector<Dimension> all;
+  for (const Dimension& dimension : kDimensions) {
+    if (config.*dimension.size != 0) all.push_back(dimension);
+  }
+  return all;
+}
+
 bool same_dimensions(const ModelConfig& a, const ModelConfig& b) {
   return std::all_of(kDimensions.begin(), kDimensions.end(), [&](const Dimension& dimension) {
     return a.*dimension.size == b.*dimension.size;

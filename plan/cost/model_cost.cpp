@@ -115,7 +115,7 @@ ParameterTensor parameter_tensor(const Row& row, const ModelConfig& config, Head
   const int64_t elements = row.bytes_each() / element_size(row.dtype);
   const int64_t blocks =
       row.sizes.front() / rows_per_block(row.tensor, row.sizes, config.head_dim());
-  if (row.sizes.size() < 2) {
+  if (entry.split == Split::kWhole) {
     tensor.elements.whole = elements;  // a norm
     tensor.blocks.whole = blocks;
   } else if (head == Head::kValue && has_letter(row, 'V') &&

@@ -22,7 +22,7 @@ namespace {
 std::string shape_in_words(const RunSpec& spec) {
   const ModelConfig shape = model_config(spec);
   std::string text = spec.model_size + ":";
-  for (const Dimension& dimension : kDimensions) {
+  for (const Dimension& dimension : dimensions_of(shape)) {
     const bool is_repeated = dimension.letter == 'G' && shape.kv_heads == shape.heads;
     if (is_repeated) continue;
     if (text.back() != ':') text += ",";

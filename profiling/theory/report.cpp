@@ -56,7 +56,7 @@ Table shape_table(const RunSpec& spec) {
   if (in_parts) add("N micro-batches", grouped(passes(spec)));
   add(in_parts ? "B sequences of a micro-batch" : "B batch", grouped(sequences_of_a_pass(spec)));
   add("S, T context", grouped(spec.context_length));
-  for (const Dimension& dimension : kDimensions) {
+  for (const Dimension& dimension : dimensions_of(shape)) {
     add(std::string(1, dimension.letter) + " " + dimension.label, grouped(shape.*dimension.size));
     if (dimension.letter == 'G') add("K head dimension", grouped(shape.head_dim()));
   }

@@ -37,7 +37,8 @@ std::map<std::string, std::string> model_of(const RunSpec& spec) {
   const ModelConfig config = model_config(spec);
   std::map<std::string, std::string> model = {{"optimizer", to_string(spec.optimizer)}};
   const auto say = [&](const char* name, int64_t value) { model[name] = std::to_string(value); };
-  for (const Dimension& dimension : kDimensions) say(dimension.name, config.*dimension.size);
+  for (const Dimension& dimension : dimensions_of(config))
+    say(dimension.name, config.*dimension.size);
   // Stored type, of the masters if any: BF16 moments go with BF16 weights.
   const bool all_bf16 =
       spec.weights == WeightType::kBf16 && spec.master_weights == MasterCopy::kNone;
