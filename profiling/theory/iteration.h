@@ -26,7 +26,7 @@ inline constexpr const char* kExperience = "experience";
 //   of as many tokens, and at most 32 updates of a model.
 // Limits: those of Note [Rehearsal]. No token ends a response, as on a virtual card, which has no
 //   values. not_rehearsed() names the settings that are not followed. Checked by
-//   tests/virtual_gpu/ppo_test.py.
+//   tests/virtual_gpu/ppo/ppo_test.py.
 struct PhasePeak {
   std::string phase;      // "generation", "scoring", "training"
   int64_t allocated = 0;  // bytes, in the allocator's blocks

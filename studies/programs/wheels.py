@@ -42,11 +42,11 @@ RUNS = {
     "decoder, BF16": ([], ["train_decoder.py"], True),
     "same, expandable": (["--alloc-conf", "expandable_segments:True"], ["train_decoder.py"], True),
     "FP16, checkpoints": ([], ["train_transformer.py"], False),
-    "CUDA graphs": ([], ["graphs.py"], False),
-    "cuDNN, cuSOLVER": ([], ["convolve.py"], True),
+    "CUDA graphs": ([], ["cuda/graphs.py"], False),
+    "cuDNN, cuSOLVER": ([], ["cuda/convolve.py"], True),
     "given values": (["--value", f"steered.py:{ROUTER_LINE}=8"], ["steered.py", "router"], False),
     "breakdown": (["--breakdown"], ["broken_down.py", "accumulated"], False),
-    "DDP, 2 ranks": (["--count", "2"], ["ranks.py", "ddp"], False),
+    "DDP, 2 ranks": (["--count", "2"], ["ranks/ranks.py", "ddp"], False),
 }
 
 

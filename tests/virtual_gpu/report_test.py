@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The report of a process under the stand-in, however the process ends and whatever it starts.
 
-usage: report_test.py ENDINGS        (programs/endings.cpp, built)
+usage: report_test.py ENDINGS        (programs/native/endings.cpp, built)
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ SMALL = [
     "--device",
     "virtual:h200",
 ]
-IN_TURN = Path(__file__).resolve().parents[2] / "virtual_gpu/programs/in_turn.py"
+IN_TURN = Path(__file__).resolve().parents[2] / "virtual_gpu/programs/processes/in_turn.py"
 PROGRAM = """\
 import sys
 import torch

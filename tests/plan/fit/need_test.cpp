@@ -60,7 +60,7 @@ TEST(Need, ARunFitsWhereItsPeakDoesAndNothingIsInPieces) {
 
 // libtorch's allocator also fails with 801 MiB but not with 799: it releases segments when the card
 // is full, and with a little more memory that happens at another place.
-// tests/virtual_gpu/fit_test.py checks this on the card.
+// tests/virtual_gpu/plans/fit_test.py checks this on the card.
 TEST(Need, RehearsesTheStepsInThatMuchMemory) {
   RunSpec spec = small_training();
   spec.warmup_steps = 6;  // the last of them repeat each other

@@ -171,7 +171,7 @@ TEST(TheoryActivations, TheTwoAutocastListsDifferInTheSoftmax) {
   for (const Row& row : rows) EXPECT_FALSE(row.measured) << row.tensor;
 }
 
-// Measured on virtual cards: tests/virtual_gpu/theory_test.py.
+// Measured on virtual cards: tests/virtual_gpu/steps/theory_test.py.
 TEST(TheoryActivations, TheCardDecidesWhichKernelComputesFusedAttention) {
   RunSpec spec = tiny();
   spec.attention = Attention::kSdpa;

@@ -20,7 +20,7 @@ import safetensors_file  # noqa: E402
 from at_night import share_by_day  # noqa: E402
 
 HEADROOM = sys.argv[1]
-FORKED = str(HERE.parents[1] / "virtual_gpu" / "programs" / "forked.py")
+FORKED = str(HERE.parents[1] / "virtual_gpu" / "programs" / "processes/forked.py")
 RANKS = 2
 SHAPE = {"d_model": 32, "d_ff": 88, "layers": 4, "heads": 4, "vocab_size": 101,
          "context_length": 16}

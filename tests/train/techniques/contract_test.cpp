@@ -1,6 +1,6 @@
 // The contract of docs/techniques.md, for values on the CPU: every row of contract.json satisfies
 // every line of it. Bytes and leaks: tests/bench/cell/run_contract_test.cpp; on a virtual card:
-// tests/virtual_gpu/contract_test.py. Further guarantees of a technique are in its own test.
+// tests/virtual_gpu/steps/contract_test.py. Further guarantees of a technique are in its own test.
 #include "tests/train/techniques/contract.h"
 
 #include <ATen/autocast_mode.h>

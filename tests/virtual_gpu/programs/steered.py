@@ -1,6 +1,6 @@
 """Decides by values that a card computed; arguments: how, and for `wait` a signal that stops it.
 
-tests/virtual_gpu/dryrun_test.py finds the marked lines.
+tests/virtual_gpu/dryrun/dryrun_test.py finds the marked lines.
 """
 import os
 import subprocess

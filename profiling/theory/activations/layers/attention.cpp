@@ -213,7 +213,7 @@ void add_math(RowBuilder& sheet) {
 // Approach: the memory-efficient kernel lays its output out (B, S, H, K), so merging is a view; its
 //   log-sum-exp is padded to a multiple of 32 queries. cuDNN's and flash lay their outputs out like
 //   the query, so merging copies; both keep random state on the card. The math kernel keeps its
-//   weights. Checked on virtual cards by tests/virtual_gpu/theory_test.py.
+//   weights. Checked on virtual cards by tests/virtual_gpu/steps/theory_test.py.
 // Limits: a card only known as "cuda" counts as one of 9.0: 8 bytes a block less than the flash
 //   kernel's. Head dimensions that are no multiple of 8 are padded, which no row shows.
 void add_sdpa(RowBuilder& sheet) {

@@ -4,7 +4,7 @@
 // Approach: libtorch 2.11's own conditions for the calls that model/ makes: causal, no dropout, no
 //   mask, all dimensions known. --attention sdpa runs the first possible one in its order: cuDNN's
 //   on compute capabilities 9 and 10, flash, memory-efficient, math. The CPU has flash and math.
-//   Checked against runs on virtual cards by tests/virtual_gpu/theory_test.py, refusals too.
+//   Checked against runs on virtual cards by tests/virtual_gpu/steps/theory_test.py, refusals too.
 // Limits: cuDNN may refuse a shape that libtorch would give it; this is not checked.
 #include "profiling/theory/activations/layers/attention_kernel.h"
 
