@@ -8,7 +8,7 @@ enum ExitCode {
   kExitOverBudget = 1,   // the user's limit was crossed: --max-peak, --fail-on
   kExitUsage = 2,        // an error in the command line
   kExitSomeFailed = 3,   // the sweep ended, some cells failed
-  kExitBadFile = 3,      // a snapshot that does not open
+  kExitBadFile = 3,      // a snapshot that does not open, or two that differ
   kExitAllFailed = 4,    // no cell gave a result; fit, finetune, serve, rlhf, budget: nothing fits
   kExitEnvironment = 5,  // no device, no space, not writable
   kExitInterrupted = 130,

@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include "cli/exit_code.h"
 #include "cli/terminal.h"
 #include "text/printable.h"
 #include "text/wrap.h"
@@ -63,6 +64,10 @@ void log_status(const std::string& message) {
 // The text is an argument, not the format: it may contain braces.
 void log_error(const std::string& message) {
   logger().error("{}", settled("headroom: " + message));
+}
+int log_interrupted() {
+  log_error("interrupted");
+  return kExitInterrupted;
 }
 void log_warning(const std::string& message) {
   logger().warn("{}", settled("headroom: warning: " + message));

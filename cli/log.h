@@ -7,6 +7,7 @@ namespace headroom {
 
 // Each message becomes one line, whatever its content; on a terminal it is wrapped between words.
 void log_error(const std::string& message);  // "headroom: <message>"
+int log_interrupted();  // after ^C or SIGTERM: one line; returns kExitInterrupted
 void log_warning(const std::string& message);
 void log_line(const std::string& message);  // without a prefix: progress, a cell's output
 

@@ -77,7 +77,7 @@ try_example() {
           if [[ $example == *--forbid* ]]; then
             words+=(--allow optimizer-impl)
           elif [[ $example != *--allow* ]]; then
-            words+=(--allow checkpoint)
+            words+=(--allow recompute)
           fi
           [[ $example == *--batch-size* ]] || words+=(--batch-size 4)
           [[ $example == *--context-length* ]] || words+=(--context-length 128)

@@ -28,15 +28,15 @@ constexpr auto kByKind = std::to_array<TypicalValue>({
 // Words and files, by the name of the flag.
 constexpr auto kByName = std::to_array<TypicalValue>({
     {"alloc-conf", "expandable_segments:True"},
-    {"allow", "checkpoint"},
+    {"allow", "recompute"},
     {"attention", "sdpa"},
     {"card", "h200"},
     {"checkpoint", "full"},
-    {"cost-order", "checkpoint"},
+    {"cost-order", "recompute"},
     {"critic-size", "small"},
     {"dtype", "bf16"},
     {"events", "late"},
-    {"forbid", "checkpoint"},
+    {"forbid", "recompute"},
     {"format", "md"},
     {"formula", "exact"},
     {"json", "report.json"},

@@ -34,8 +34,8 @@ constexpr std::array<CostRow, kTechniques> kTable = {{
      "gradients within 1/254 of a block's largest; encoded and decoded", TechniqueScope::kInRuns},
     {Technique::kOptimizer8Bit, "8-bit optimizer states", "optimizer-8bit",
      "moments of 256 values; decoded and encoded in each step", TechniqueScope::kInRuns},
-    {Technique::kCheckpoint, "checkpointing", "checkpoint",
-     "blocks are computed twice: a third more arithmetic", TechniqueScope::kInBoth},
+    {Technique::kCheckpoint, "checkpointing", "recompute",
+     "blocks are computed twice: a third more arithmetic", TechniqueScope::kInBoth, "checkpoint"},
     {Technique::kReferenceOffload, "reference offload", "reference-offload",
      "one model's weights over the host link, once an iteration", TechniqueScope::kInPlans},
     {Technique::kTensorParallel, "tensor parallelism", "tensor-parallel",
@@ -99,12 +99,13 @@ bool needs_all_of(const Cost& cost, const Cost& other) {
 std::vector<Technique> parse_techniques(std::string_view flag, const std::string& typed) {
   static const std::vector<std::string> kWords = words_in_runs();
   const std::string name(flag);
-  const std::string example = name + " checkpoint,micro-batches";
+  const std::string example = name + " recompute,micro-batches";
   std::vector<Technique> techniques;
   for (const std::string& word : parse_list(flag, typed, example)) {
-    check_name(name, word, kWords, example);
-    const auto row = std::find_if(kTable.begin(), kTable.end(),
-                                  [&](const CostRow& known) { return word == known.word; });
+    const auto* const row = std::find_if(kTable.begin(), kTable.end(), [&](const CostRow& known) {
+      return word == known.word || word == known.key;
+    });
+    if (row == kTable.end()) check_name(name, word, kWords, example);
     if (std::count(techniques.begin(), techniques.end(), row->technique) > 0) {
       throw UsageError(flag, typed, "names " + word + " twice; allowed: each once", example);
     }

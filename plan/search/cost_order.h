@@ -54,6 +54,7 @@ struct CostRow {
   const char* word = "";  // on the command line: "micro-batches"
   const char* cost = "";  // its cost, in words
   TechniqueScope searched = TechniqueScope::kInBoth;
+  const char* key = word;  // in documents; the command line takes it too
 };
 
 // True for plans (kInPlans), runs on one GPU (kInRuns) or runs on many (kInMeshes).

@@ -30,7 +30,7 @@ for flag in load-checkpoint save-checkpoint alloc-conf; do
   expect 2 "--$flag: '' is empty; allowed: .*\(example: .*--$flag " profile "${small[@]}" "--$flag" ''
   expect 2 "--$flag: '' is empty; allowed: .*\(example: .*--$flag " sweep "${small[@]}" "--$flag="
 done
-expect 2 "--forbid: 'checkpoint' is in --allow too" fit "${small[@]}" --card h200 --allow checkpoint --forbid checkpoint
+expect 2 "--forbid: 'recompute' is in --allow too" fit "${small[@]}" --card h200 --allow checkpoint --forbid recompute
 expect 2 '--heads: 7 does not divide' profile "${small[@]}" --heads 7
 expect 2 "--device: 'gpu' is unknown" profile "${small[@]}" --device gpu
 expect 2 "--deadline: 'soon' is not a number" profile "${small[@]}" --deadline soon
@@ -214,7 +214,7 @@ expect 2 "--allow: 'checkpont' is unknown; .*did you mean checkpoint" "${fit[@]}
 expect 2 "--allow: 'attention' is a technique that sets a value of another given flag" "${fit[@]}" --attention sdpa --allow attention
 expect 2 "--forbid: 'zero-4' is unknown" "${fit[@]}" --forbid zero-4
 expect 2 "needs several GPUs" "${fit[@]}" --forbid zero-3
-expect 2 "--cost-order: 'checkpoint,checkpoint' names checkpoint twice" "${fit[@]}" --cost-order checkpoint,checkpoint
+expect 2 "--cost-order: 'recompute,checkpoint' names checkpoint twice" "${fit[@]}" --cost-order recompute,checkpoint
 expect 2 "--disk: 'a,keep' is no directory for --optimizer-offload nvme:DIR" "${fit[@]}" --disk a,keep
 expect 5 'missing' "${fit[@]}" --disk missing
 expect 2 "--answers: '11' is out of range; allowed: 1 to 10" "${fit[@]}" --answers 11

@@ -113,8 +113,7 @@ int fit(const Arguments& arguments) {
       return error.of_environment ? kExitEnvironment : kExitAllFailed;
     } catch (const std::runtime_error&) {
       if (!interrupted()) throw;  // before the first cell
-      log_error("interrupted");
-      return kExitInterrupted;
+      return log_interrupted();
     }
   }
   log_status("");

@@ -120,10 +120,7 @@ int fit_ppo(const Arguments& typed) {
     tables.back().notes.push_back(in_words(found.questions));
   }
   print_tables(tables, format);
-  if (found.stopped) {
-    log_error("interrupted");
-    return kExitInterrupted;
-  }
+  if (found.stopped) return log_interrupted();
   if (!found.answer) log_error("nothing fits");
   return found.answer ? kExitOk : kExitAllFailed;
 }

@@ -121,10 +121,7 @@ int fit_program(const Arguments& arguments, const std::vector<std::string>& word
   print_tables({vary_table(vary, result, request.card.card.name)}, format);
   for (const std::string& failure : result.failures)
     log_error("failed for another reason than memory: " + failure);
-  if (result.stopped) {
-    log_error("interrupted");
-    return kExitInterrupted;
-  }
+  if (result.stopped) return log_interrupted();
   const bool found = std::any_of(result.answers.begin(), result.answers.end(),
                                  [](const VaryAnswer& answer) { return answer.largest > 0; });
   if (!found && result.failures.empty()) {

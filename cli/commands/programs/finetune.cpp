@@ -235,8 +235,7 @@ int run_finetune(const Arguments& arguments) {
   const HeldSignals signals;
   Recipes recipes(question, signals);
   const int code = print_answer(arguments, question, size, recipes);
-  if (recipes.stopped()) log_error("interrupted");
-  return code;
+  return recipes.stopped() ? log_interrupted() : code;
 }
 
 }  // namespace

@@ -304,8 +304,7 @@ int run_serve(const Arguments& arguments, const std::vector<std::string>& engine
     code = find_utilization(question, run, engines);
   }
   if (!engines.stopped()) return code;
-  log_error("interrupted");
-  return kExitInterrupted;
+  return log_interrupted();
 }
 
 }  // namespace

@@ -140,10 +140,7 @@ int compare_commands(const CompareRequest& request) {
     }
   }
   log_status("");
-  if (results.interrupted) {
-    log_error("interrupted");
-    return kExitInterrupted;
-  }
+  if (results.interrupted) return log_interrupted();
   return compare_all(request, results.a, results.b);
 }
 

@@ -88,10 +88,7 @@ int run_iterations(const Arguments& typed) {
   {
     const InterruptGuard guard;  // ^C ends the cell here, elsewhere the program
     record = run_cell(run.shared, options);
-    if (interrupted()) {
-      log_error("interrupted");
-      return kExitInterrupted;
-    }
+    if (interrupted()) return log_interrupted();
     log_failure(record);
     if (record.status == Status::kOom) {
       tried = try_remedies(record, options, log_line);

@@ -132,10 +132,7 @@ int profile_cell(const Arguments& arguments) {
     was_interrupted = interrupted();
   }
   log_status("");
-  if (was_interrupted) {
-    log_error("interrupted");
-    return kExitInterrupted;
-  }
+  if (was_interrupted) return log_interrupted();
   peak_limit.take_back(record);
   complete(record, arguments, spec);
   log_failure(record);

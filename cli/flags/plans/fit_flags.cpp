@@ -64,7 +64,7 @@ std::vector<RunTechnique> techniques_from(const Arguments& arguments, const RunS
       throw UsageError(
           "--allow", row_of(technique.technique).word,
           "is a technique that sets a value of another given flag; allowed: one of the two",
-          "--allow checkpoint");
+          "--allow recompute");
     }
     if (is_kept || !is_allowed(arguments, technique.technique)) continue;
     // Any batch fits in micro-batches of one sequence: the question is the size of one micro-batch.

@@ -63,7 +63,7 @@ ordered_json set_document(const TechniqueSet& set) {
   ordered_json document = {{"techniques", ordered_json::object()}, {"names", set.names}};
   for (const CostRow& row : cost_table()) {
     const int64_t level = set.cost.at(static_cast<size_t>(row.technique));
-    if (level > 0) document["techniques"][row.word] = level;
+    if (level > 0) document["techniques"][row.key] = level;
   }
   if (set.mesh.empty()) return document;
   const RunSpec& spec = set.spec;
@@ -168,7 +168,7 @@ ordered_json fit_document(const FitFound& found) {
   }
   for (const Technique technique : found.question.order.dearest_first()) {
     if (!may_use(searcher(found.question), row_of(technique))) continue;
-    document["cost_order"].push_back(row_of(technique).word);
+    document["cost_order"].push_back(row_of(technique).key);
   }
   for (const FitAnswer& answer : found.result.answers) {
     document["answers"].push_back(answer_document(found, answer));

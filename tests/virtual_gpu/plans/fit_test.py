@@ -103,7 +103,7 @@ class Fit(unittest.TestCase):
 
     def test_theory_and_card_agree_where_more_memory_is_worse(self):
         question = ("--model-size small --layers 2 --context-length 64 --batch-size 4 --warmup-steps 6 "
-                    "--allow checkpoint --answers 1 --format json").split()
+                    "--allow recompute --answers 1 --format json").split()
         context = 384
         for room, fits in ((795, False), (799, True), (801, False), (807, True)):
             document = json.loads(fit("--card", "rtx4090", "--bytes", f"{room + context}MiB", *question).stdout)

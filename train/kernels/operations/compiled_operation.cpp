@@ -22,14 +22,14 @@ bool are_taken(const std::vector<Tensor>& tensors) {
 }
 
 // One copy of each library on each device, as long as somebody holds it.
-OperationPtr loaded(const std::string& folder, torch::Device device) {
+OperationPtr loaded(const nlohmann::json& settings, torch::Device device) {
   static std::mutex mutex;
   static std::map<std::string, std::weak_ptr<const CompiledOperation>> known;
   const std::scoped_lock lock(mutex);
-  auto& entry = known[folder + " " + device.str()];
+  auto& entry = known[settings.dump() + " " + device.str()];
   OperationPtr operation = entry.lock();
   if (!operation) {
-    operation = std::make_shared<const CompiledOperation>(folder, device);
+    operation = std::make_shared<const CompiledOperation>(region_folder(settings), device);
     entry = operation;
   }
   return operation;
@@ -80,7 +80,7 @@ OperationPtr compiled_operation(const RunSpec& spec, const std::string& name, to
       continue;
     }
     if (settings.at("device") != (device.is_cuda() ? "cuda" : "cpu")) return nullptr;
-    return loaded(region_folder(settings), device);
+    return loaded(settings, device);
   }
   return nullptr;
 }
