@@ -44,7 +44,7 @@ inline constexpr auto kDimensions = std::to_array<Dimension>({
     {"kv_heads", "key/value heads", 'G', &ModelConfig::kv_heads},
     {"vocab_size", "vocabulary", 'V', &ModelConfig::vocab_size},
 });
-// Those that this model has; a dimension of 0 is one that it lacks.
+// The dimensions that this model has; a dimension of 0 is one that it lacks.
 std::vector<Dimension> dimensions_of(const ModelConfig& config);
 bool same_dimensions(const ModelConfig& a, const ModelConfig& b);
 // 'D' -> d_model; 'K' -> of a head; 0 if the letter is no dimension's.

@@ -52,7 +52,7 @@ parts() {
 # lines COUNT: the first ones.
 lines() { awk -v count="$1" 'NR <= count { print } NR == count + 1 { print "..." }'; }
 first_table() { awk 'BEGIN { RS = "" } NR == 1' | lines "$1"; }
-# Of each table the first lines, and at most three of those that begin with the same words.
+# Prints the first lines of each table, and at most three of those that begin with the same words.
 first_parts() {
   awk -v count="$1" 'BEGIN { RS = ""; FS = "\n" } {
     if (NR > 1) print ""
@@ -113,7 +113,7 @@ else
   printf 'readme_outputs.sh: no Python with torch: dryrun*.txt are left as they were\n' >&2
   [[ $status -ne 0 ]] || status=5
 fi
-# Where ./recipes/install.sh was run.
+# Only if ./recipes/install.sh was run.
 if [[ $few != few && -x $top/build/stacks/serve/bin/python ]]; then
   show serve.txt 0 'headroom serve --config llama-3.1-8b --card h100-80gb --max-len 8192 --eager'
 fi

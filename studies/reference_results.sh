@@ -32,7 +32,7 @@ assignment() {
   for table in peak_memory_summary mixed_precision_memory_summary largest_allocations all_sizes_memory_summary; do
     [[ ! -e $output_dir/$table.md ]] || cp "$scratch/$name/$table.md" "$output_dir/"
   done
-  # Its Records are marked with their techniques: a file of their own.
+  # These Records are marked with their techniques, so they have a file of their own.
   [[ ! -e $scratch/$name/techniques.jsonl ]] || mv "$scratch/$name"/techniques* "$output_dir/"
   rm -f "$output_dir/${name}"_*.jsonl
   cat "$scratch/$name"/*.jsonl >"$output_dir/${name}_$date.jsonl"

@@ -98,8 +98,8 @@ int exec_now(const Command& command, int in, int out, int err, pid_t* pid) {
 
   if (working_directory_is_gone()) posix_spawn_file_actions_addchdir_np(&actions, "/");
 
-  // Its own process group: the terminal's ^C reaches only us, and killing the group also kills the
-  // program's children. Default signal actions: ignored ones would be inherited.
+  // A process group of its own: the terminal's ^C reaches only us, and killing the group also kills
+  // the program's children. Default signal actions: ignored ones would be inherited.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setpgroup(&attributes, 0);

@@ -242,7 +242,7 @@ write_tables() {
 # JSON" separated by \x1f, one for each cell of that grid.
 select_records() { python3 -IS "$driver_root/scripts/lib/select_records.py" "$@"; }
 
-# Of a comma list in field $1 of select_records lines on stdin: the values that miss a result.
+# Prints the values without a result, of a comma list in field $1 of select_records lines on stdin.
 missing_values() {
   awk -F $'\x1f' -v field="$1" '$4 == "missing" && !seen[$field]++ {
     printf "%s%s", separator, $field; separator = ","}'

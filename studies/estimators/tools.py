@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 MODES = ("forward-grad", "training")
 CARD = "a800-80gb"
-# As published: one step is measured after two, and the recording step would add a fourth.
+# Like the published run: one step is measured after two, and the recording step would add a fourth.
 STEPS = "--warmup-steps 2 --measure-steps 1"
 
 

@@ -62,7 +62,7 @@ else
 fi
 both=("${engine[@]}" --thread --direct=1 --overwrite=1 --bs="$block")
 
-# As a step does it: one file is read while another is written. One line of JSON, {"bytes", "seconds"}, to the end of
+# Like a step: one file is read while another is written. One line of JSON, {"bytes", "seconds"}, to the end of
 # the slower of the two.
 run_fio() {
   fio --output-format=json --output="$scratch/fio.out" --name=read --rw=read --filename="$scratch/fio-a" "${both[@]}" \

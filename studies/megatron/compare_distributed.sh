@@ -5,7 +5,7 @@
 #                                                        results/published/megatron_golden.json names, with its data
 #                                                        set helper built (make -C megatron/core/datasets);
 #                                                        DIR (default results/virtual) gets megatron_golden.json, .md
-# Of pipelines there are two runs, with --events done and late. EVENTS (default both) may hold one of these words.
+# Pipelines have two runs, with --events done and late. EVENTS (default both) may hold one of these words.
 # CASES (default: all that are published there) may hold some of them; of the others what DIR has stays. REPEATS (default
 # 1): how often each is run; several runs differ by whole MiB where stages send to each other.
 # PYTHON (default .venv/bin/python) has torch and what the program imports: tensorboard pydantic einops pyyaml packaging

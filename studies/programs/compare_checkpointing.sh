@@ -26,7 +26,7 @@ trap 'rm -rf "$work"' EXIT
 printf '{"cards": [{"name": "t4", "host_linux": "5.15"}]}\n' >"$work/cards.json"
 export HEADROOM_CARDS=$work/cards.json
 headroom=$(realpath "$headroom")
-# Its pictures and tables go to the folder that it runs in.
+# The pictures and tables of the program go to the folder that it runs in.
 if ! (cd "$work" && PYTHONPATH="$file/python${PYTHONPATH:+:$PYTHONPATH}" \
   "$headroom" dryrun "${flags[@]}" -- "$python" -m memopt.benchmark.mem_actckpt oom >"$work/log" 2>&1); then
   tail -n 5 "$work/log" >&2

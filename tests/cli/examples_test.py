@@ -95,7 +95,7 @@ REFUSED = {
     ("profile", "kernels", "compiled"),
     ("sweep", "kernels", "compiled"),
     ("theory", "kernels", "compiled"),
-    # Of commands, and its line compares files.
+    # One that takes commands; its line compares files.
     ("compare", "rounds", "7"),
     # The stand-in's Record has neither.
     ("plot", "y-axis", "saved"),

@@ -84,7 +84,7 @@ head -n 99 r.jsonl | "$program" table summary - | cmp - table.txt || fail 'Recor
 [[ $? -eq 2 ]] || fail 'a pipe, which can be read once, was taken for --tokens'
 expect 0 '' profile "${small[@]}" --tokens - <t.bin
 
-# Where a file is stdout, the report goes to stderr; the snapshot of the stub is a line of text.
+# If a file is stdout, the report goes to stderr; the snapshot of the stub is a line of text.
 "$program" profile "${small[@]}" --snapshot - >snapshot.txt 2>err || fail '--snapshot -'
 [[ $(<snapshot.txt) == 'a snapshot' ]] || fail "the snapshot is not alone on stdout: $(head -n 3 snapshot.txt)"
 grep -q 'Profile of' err || fail 'the report is gone'

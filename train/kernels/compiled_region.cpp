@@ -22,7 +22,7 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-// Where backward finds a tensor: an output of forward, or a view of an input.
+// The place where backward finds a tensor: an output of forward, or a view of an input.
 struct SavedPlace {
   bool is_input = false;
   bool is_differentiable = false;  // an output that techniques of saved tensors may transform

@@ -32,7 +32,7 @@ struct Preference {
   uint64_t workspace_bytes = 0;
 };
 
-// Of the program's own library.
+// From the program's own library.
 size_t real_version() {
   auto* real = reinterpret_cast<size_t (*)()>(real_function("libcublasLt", "cublasLtGetVersion"));
   return real == nullptr ? CUBLAS_VERSION : real();

@@ -174,7 +174,7 @@ void describe(const Card& card, Properties& prop) {
   prop.reservedSharedMemPerBlock = card.reserved_shared_memory_per_block;
 }
 
-// What only one version's structure has.
+// Members that only one version's structure has.
 template <typename Ask>
 void set_members_of_one_version(const Ask& ask, cudaDeviceProp& prop) {
   prop.deviceNumaId = ask(cudaDevAttrNumaId);

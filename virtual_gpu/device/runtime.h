@@ -3,7 +3,7 @@
 
 namespace virtual_gpu {
 
-// As cudaRuntimeGetVersion() gives it: 12080 for CUDA 12.8. The process's own runtime gives it; a
+// The number of cudaRuntimeGetVersion(): 12080 for CUDA 12.8. The process's own runtime gives it; a
 // process without one has the CUDA that this library was built with.
 int cuda_version();
 inline int cuda_major() { return cuda_version() / 1000; }

@@ -63,7 +63,7 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Whether `matches` holds for a line of `lines`.
+// True if `matches` holds for a line of `lines`.
 template <typename Matches>
 bool any_line(std::string_view lines, Matches matches) {
   while (!lines.empty()) {

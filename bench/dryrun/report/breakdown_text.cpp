@@ -31,7 +31,7 @@ Table uses_table(const std::string& title, const ordered_json& instant) {
   return table;
 }
 
-// Its largest categories: "activations, temporaries".
+// The largest categories of a process: "activations, temporaries".
 std::string uses_of(const ordered_json& group) {
   std::vector<std::pair<int64_t, std::string>> sorted;
   for (const auto& [name, bytes] : group["categories"].items()) {

@@ -4,7 +4,7 @@
 // Rationale: among 1,024 ranks only a few differ: pipeline stages, uneven shards, first and last.
 //   Every other rank needs the same memory as one of these.
 // Approach: every rank creates all process groups of the job, so rank 0 alone gives their members.
-//   Its smallest groups are the axes of the job (tensor, pipeline, data ...). Along each axis the
+//   The smallest groups are the axes of the job (tensor, pipeline, data ...). Along each axis the
 //   ends and the middle run, and each interval with different ends is halved until neighbours are
 //   compared. Ranks with equal places on all axes are of one kind, and one rank of each kind runs.
 // Limits: between two equal ranks that ran, all count as equal. Groups outside a regular grid are

@@ -78,7 +78,7 @@ std::vector<Result> results_from(const std::string& path) {
   }
 }
 
-// Where bytes differ and both Records name their snapshots, the lines of code are in these.
+// If bytes differ and both Records name their snapshots, those have the lines of code.
 void add_lines_of_code(const CompareRequest& request, Comparison& comparison) {
   for (CellComparison& cell : comparison.cells) {
     const std::string& a = cell.pair.a.back()->record.spec.snapshot;

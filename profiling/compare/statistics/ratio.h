@@ -8,7 +8,7 @@
 // Approach: the mean of the logarithms of the ratios (the geometric mean of the ratios) and its
 //   bootstrap interval: the values are drawn again with replacement, kResamples times, and the
 //   interval is the middle part of the drawn means. For few values that interval is too narrow.
-//   Its percentiles are therefore expanded as by Hesterberg, "What Teachers Should Know About the
+//   The percentiles are therefore expanded as by Hesterberg, "What Teachers Should Know About the
 //   Bootstrap" (The American Statistician 69:4, 2015), section 4.3: to Phi(-t * sqrt(n / (n - 1))),
 //   with t of Student's distribution with n - 1 degrees of freedom.
 //   The probability that a difference is due to chance is Student's: the bootstrap has no tail of

@@ -241,7 +241,7 @@ class PickleReader {
   struct TracePlace {
     size_t device, entry;
   };
-  // Where the value on top is an item of a trace: root dict, "device_traces", list of traces,
+  // True if the value on top is an item of a trace: root dict, "device_traces", list of traces,
   // trace. A list of one trace is written without a batch, so without a mark.
   std::optional<TracePlace> trace_of_top() const {
     if (marks_.size() < 2 || marks_.size() > 3 || marks_[0] != 1) return std::nullopt;

@@ -169,7 +169,7 @@ void offload_saved(std::vector<Row>& rows, const RunSpec& spec) {
       host.push_back(on_host(form));
       if (still.empty()) continue;
       here.push_back(on_card(form, of_blocks ? still : Blocks()));
-      // Its codes are made before the group begins.
+      // The codes are made before the group begins.
       if (back != 0 && spec.activations.encoded()) here.back().group = kCheckpointInputs;
     }
   }

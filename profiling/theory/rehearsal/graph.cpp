@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-// As libtorch's can_accumulate_inplace(): the buffer alone holds the memory.
+// Like libtorch's can_accumulate_inplace(): the buffer alone holds the memory.
 bool can_add_in_place(const ShapeTensor& tensor) {
   return !tensor.is_view && tensor.is_dense() && tensor.storage.use_count() == 1;
 }

@@ -41,7 +41,7 @@ ShapeTensor log_softmax(const ShapeTensor& logits_BSV) {
   return sub(shifted_BSV, log(sum_BS1));
 }
 
-// Of queries that come later, by libtorch's choice. In a decode grouped heads of queries stand in
+// The kernels of later queries, by libtorch's choice. In a decode grouped heads of queries stand in
 // the place of queries; flash takes no mask.
 void choose_later_kernels(const RunSpec& spec, AttentionDevice& device) {
   constexpr int64_t kLeastKeys = 2;
@@ -58,7 +58,7 @@ void choose_later_kernels(const RunSpec& spec, AttentionDevice& device) {
   device.of_decode = chosen_kernel(call);
 }
 
-// Its temporaries leave holes, which the first steps fill.
+// Temporaries of the tables leave holes, which the first steps fill.
 RotaryTables rotary_tables(Run& run, int64_t context_length, int64_t half_head) {
   const auto vector = [&](int64_t size) { return empty(run, {size}, DType::kFp32); };
   ShapeTensor exponents_R = vector(half_head);
@@ -81,7 +81,7 @@ std::vector<Parameter*> RehearsedBlock::parameters() {
   return {&q_proj, &k_proj, &v_proj, &output_proj, &w1, &w2, &w3, &ln1, &ln2};
 }
 
-// Its gradient is taken over as it is where it lies as the parameter does, else copied.
+// A gradient with the parameter's strides becomes .grad as it is; another one is copied.
 std::shared_ptr<Node> accumulate_grad(Parameter& parameter, int64_t block) {
   auto node = std::make_shared<Node>();
   node->name = "AccumulateGrad";
@@ -202,7 +202,7 @@ void RehearsedModel::make(Parameter& parameter) {
   parameter.value.made_by = accumulate_grad(parameter, run_.memory.site.block);
 }
 
-// As TensorParallel::cut().
+// Like TensorParallel::cut().
 void RehearsedModel::cut(Parameter& parameter) {
   if (!tensors_) return;
   ShapeTensor& value = parameter.value;

@@ -79,7 +79,7 @@ class RehearsedModel {
   void shorten(bool shortened) { shortened_ = shortened; }
 
   void begin_step();
-  // Those that no block takes along when it leaves.
+  // The parameters that no block takes along when it leaves.
   std::vector<Parameter*> parameters_that_stay();
   const std::vector<Parameter*>& parameters() const { return parameters_; }  // in libtorch's order
   // The tensors that an optimizer updates: the parameters, or this replica's part of them.

@@ -43,7 +43,7 @@ class Run {
 
  private:
   int64_t workspace_bytes_;
-  // Of the forward's thread, of the engine's.
+  // cuBLAS's workspaces of the forward's thread and of the engine's.
   std::shared_ptr<Storage> workspaces_[2];
   std::shared_ptr<Storage> lt_workspaces_[2];
 };
@@ -71,7 +71,7 @@ class InBackward {
   Run& run_;
 };
 
-// As train/precision.h: the casts of weights are kept until it dies.
+// Like train/precision.h: the casts of weights are kept until it dies.
 class RehearsedAutocast {
  public:
   RehearsedAutocast(Run& run, std::optional<DType> dtype) : run_(run) { run.autocast = dtype; }

@@ -43,7 +43,7 @@ void count_added_gradients(Run& run, const RunSpec& spec, RehearsedModel& model)
   };
   int64_t all = 0;
   for (const Parameter* parameter : model.parameters()) all += parameter->value.elements();
-  // Of a host that adds them up every backward sends.
+  // A host that adds gradients up gets them from every backward.
   const int64_t times = offloads_optimizer(spec) ? passes(spec) : 1;
   for (int64_t i = 0; shares_gradients(spec) && i < times; ++i) {
     count(MeshAxis::kData, "gradients, in buckets", all);
@@ -112,7 +112,7 @@ RehearsedStep::RehearsedStep(Run& run, const RunSpec& spec, Head head, const cha
   run_.memory.owner = "";
 }
 
-// As train/update/gradient_release.cpp: an optimizer for each parameter, run when its gradient
+// Like train/update/gradient_release.cpp: an optimizer for each parameter, run when its gradient
 // is there.
 void RehearsedStep::release_gradients() {
   for (Parameter* parameter : model_.parameters()) {
@@ -132,8 +132,8 @@ void RehearsedStep::release_gradients() {
   }
 }
 
-// As train/offload/states/offloaded_optimizer.cpp: a gradient goes when the next one is there. The
-// update takes nothing of the card's memory.
+// Like train/offload/states/offloaded_optimizer.cpp: a gradient goes when the next one is there.
+// The update takes nothing of the card's memory.
 void RehearsedStep::send_gradients() {
   const auto send = [this](Parameter& parameter) {
     on_host_.take(parameter);
@@ -151,7 +151,7 @@ void RehearsedStep::send_gradients() {
   }
 }
 
-// As Step::backward() ends.
+// Like Step::backward() ends.
 void RehearsedStep::end_backward() {
   if (model_.shards() != nullptr) model_.shards()->end_backward();
   if (given_) given_->end_backward();
@@ -214,7 +214,7 @@ ShapeTensor RehearsedStep::run_mode(const Batch& data) {
   return micro_batches_ > 1 ? mean_loss : loss.detach();
 }
 
-// As Step::run_stage().
+// Like Step::forward() and Step::backward() of a stage.
 ShapeTensor RehearsedStep::run_stage(const Batch& data) {
   free_gradients();
   ShapeTensor mean_loss;
@@ -263,7 +263,7 @@ void RehearsedStep::finish_gradients() {
   if (model_.shards() != nullptr) model_.shards()->finish();
   if (spec_.mesh.ranks() > 1) count_added_gradients(run_, spec_, model_);
   if (updates_) update();
-  // As train/offload/states/offloaded_optimizer.cpp settles what it multiplies by.
+  // Like train/offload/states/offloaded_optimizer.cpp settles what it multiplies by.
   const bool asks_all = spec_.max_grad_norm > 0 || spec_.precision == Precision::kFp16;
   if (offloads_optimizer(spec_) && asks_all) {
     run_.memory.site = {.phase = "optimizer"};
@@ -293,7 +293,7 @@ void RehearsedStep::update() {
   if (model_.shards() != nullptr) model_.shards()->end_update();
 }
 
-// As train/techniques/clipping.cpp: a number for each gradient, which on CUDA is the sum of its
+// Like train/techniques/clipping.cpp: a number for each gradient, which on CUDA is the sum of its
 // chunks, and all of them in a row. Ranks that share matrices have one of them count what all have.
 void RehearsedStep::clip() {
   begin("clipping", kTemporaries);

@@ -16,18 +16,18 @@
 
 namespace headroom {
 
-// As OfHidden.
+// Like LossOfOutput of train/step.h.
 using ShapeOfHidden = std::function<ShapeTensor(RehearsedModel& model, const ShapeTensor& hidden)>;
 
-// As LossPart.
+// Like a MicroBatch with its loss.
 struct ShapeLossPart {
   ShapeTensor tokens_1T;
   ShapeOfHidden loss;
   std::shared_ptr<const ShapeLayout> pass;
 };
 
-// Of passes of as many tokens, one after another, the fourth finds what the third one left: whether
-// this one is such, and not the last of all. tokens: of each.
+// In passes of equally many tokens, one after another, the fourth finds what the third one left:
+// whether this one is such, and not the last of all. tokens: of each.
 bool repeats_others(const std::vector<int64_t>& tokens, size_t pass);
 
 class RehearsedStep {
@@ -37,7 +37,7 @@ class RehearsedStep {
 
   void run();
 
-  // As those of Step.
+  // Like the members of Step.
   void run(const std::vector<ShapeLossPart>& parts);
   ShapeTensor infer(const ShapeTensor& tokens_1T, const ShapeOfHidden& use,
                     const ShapeLayout& pass);

@@ -32,7 +32,7 @@ class Owning {
   const char* group_;
 };
 
-// As PassScope.
+// Like PassScope.
 class ShapePassScope {
  public:
   ShapePassScope(RehearsedModel& model, const ShapeLayout& pass) : model_(model) {

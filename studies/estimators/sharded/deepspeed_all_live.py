@@ -16,7 +16,7 @@ MODULES = {
     "zero2": "deepspeed.runtime.zero.stage_1_and_2",
     "zero3": "deepspeed.runtime.zero.stage3",
 }
-# Its "GB" is 2^30; zero_init places the model in the host's memory.
+# The estimator's "GB" is 2^30; zero_init places the model in the host's memory.
 NO_OFFLOAD = re.compile(r"\| +([0-9.]+)GB \| .*offload_optimizer=none *(?:, zero_init=1)?$", re.M)
 
 

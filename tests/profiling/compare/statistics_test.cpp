@@ -71,7 +71,7 @@ TEST(Ratio, UnpairedSamplesMayHaveDifferentSizes) {
 }
 
 TEST(FalseDiscovery, ComparesTheKthChanceWithKShares) {
-  // Of Benjamini and Hochberg's own example (1995, section 3.2): the first four of fifteen.
+  // The first four of fifteen values of Benjamini and Hochberg's own example (1995, section 3.2).
   const std::vector<double> chances = {0.0001, 0.0004, 0.0019, 0.0095, 0.0201,
                                        0.0278, 0.0298, 0.0344, 0.0459, 0.3240,
                                        0.4262, 0.5719, 0.6528, 0.7590, 1.0000};

@@ -43,7 +43,7 @@ TEST(Adamw, UpdatesAreThoseOfTheFormulaInEveryImplementation) {
   }
 }
 
-// As torch.optim.AdamW: p -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps), all from
+// Like torch.optim.AdamW: p -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps), all from
 // tensors.
 TEST(Adamw, ACapturedUpdateAddsEpsilonAfterTheBiasCorrection) {
   const AdamwOptions options{.learning_rate = 1e-2, .eps = 1e-4, .is_captured = true};

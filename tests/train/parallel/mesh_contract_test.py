@@ -347,7 +347,7 @@ class MeshContract(unittest.TestCase):
             for turn, (name, technique) in enumerate(TECHNIQUES.items()):
                 if not WIDE and (at + turn) % len(TECHNIQUES) != 0:
                     continue
-                # Its blocks of 256 are others where a matrix is cut.
+                # The 8-bit blocks of 256 differ if a matrix is cut.
                 if "tp=" in mesh[0] and "adam8bit" in technique:
                     continue
                 with self.subTest(f"{mesh_name}; {name}"):

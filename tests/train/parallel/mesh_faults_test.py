@@ -92,7 +92,7 @@ class MeshFaults(unittest.TestCase):
 
     def check_that_the_stage_with_the_head_is_refused(self, figure, limit):
         """limit: flags that leave a rank so many bytes, of what the figure counts."""
-        # Its logits are what the other one has nothing like.
+        # The logits of this rank have no counterpart on the other one.
         changed = {"--vocab-size": "20000", "--context-length": "256", "--batch-size": "4"}
         model = [changed.get(before, word) for before, word in zip(["", *MODEL], MODEL)]
         stages = ["--mesh", "pp=2", "--micro-batches", "2", "--warmup-steps", "0",

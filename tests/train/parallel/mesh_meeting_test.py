@@ -63,7 +63,7 @@ def other_build(directory):
     other = ("f" if revision[0] != "f" else "e") + revision[1:]
     program = Path(directory) / "headroom-cell"
     content = Path(CELL).read_bytes()
-    # As the compiler has it: in one piece, or the bytes that a register takes first.
+    # The text as the compiler stores it: in one piece, or the bytes that a register takes first.
     length = next(size for size in (len(revision), 16, 8) if revision[:size].encode() in content)
     program.write_bytes(content.replace(revision[:length].encode(), other[:length].encode()))
     shutil.copymode(CELL, program)

@@ -132,7 +132,7 @@ class AloneRanks(unittest.TestCase):
 
     @at_night
     def test_ddp_alone_moves_what_it_moves_beside_the_others(self):
-        # Its peak is one of two: old buckets go when a thread of libtorch's has looked at them.
+        # The peak is one of two: old buckets go when a thread of libtorch's has looked at them.
         together = {rank["rank"]: taken(rank)["traffic"] for rank in launched("ddp").ranks}
         result = alone("ddp", world=RANKS, ranks="1")
         self.assertEqual(result.code, 0, result.err)

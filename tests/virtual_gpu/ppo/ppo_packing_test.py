@@ -31,7 +31,7 @@ class Packing(unittest.TestCase):
         self.assertLess(packed["tokens"], 0.7 * padded["tokens"])
         self.assertLess(packed["micro_batches"], padded["micro_batches"])
         self.assertLessEqual(packed["most_tokens"], 4 * 320)
-        # Where sequences begin and end is a few numbers more than for rows of equal length.
+        # The begins and ends of sequences are a few numbers more than for rows of equal length.
         self.assertLessEqual(packed_peak, padded_peak + 4096)
 
     def test_a_smaller_budget_is_a_lower_peak(self):

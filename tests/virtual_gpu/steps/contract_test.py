@@ -18,7 +18,7 @@ from warm_cells import WarmCells
 
 ALLOWED = 0.001
 ROWS = Path(__file__).resolve().parents[2] / "train/techniques/contract.json"
-# As in tests/train/techniques/contract.cpp, with more words.
+# Like tests/train/techniques/contract.cpp, with more words.
 SHAPE = {"d_model": "64", "d_ff": "96", "layers": "3", "heads": "4", "vocab_size": "500",
          "batch_size": "4", "warmup_steps": "2"}
 DEVICE = "virtual:h200,bytes=1GiB"

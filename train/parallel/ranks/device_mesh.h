@@ -8,7 +8,7 @@
 //   _SIZE, PMI_RANK and _SIZE: mpirun's). Rank 0 hosts the store, or the launcher if it has one
 //   (torchrun: TORCHELASTIC_USE_AGENT_STORE). Groups are torch's: ProcessGroupGloo on the CPU,
 //   ProcessGroupNCCL on a card, real or virtual. An axis of one rank has no group.
-//   Where replicas share in groups (Note [Groups that share]), sharers and copies have a group too.
+//   If replicas share in groups (Note [Groups that share]), sharers and copies have a group too.
 // Limits: all ranks of a mesh are needed from the start; there are no spare ones.
 #pragma once
 

@@ -65,7 +65,7 @@ class JournalReader {
   JournalReader& operator=(const JournalReader&) = delete;
   static std::string path_of(const std::string& stem, int rank);
 
-  // Its n-th collective, or its n-th send to `rank`; waits for it. nullopt if it never comes.
+  // The rank's n-th collective, or n-th send to `rank`; waits for it. nullopt if it never comes.
   std::optional<Entry> collective(size_t n, const std::function<bool()>& gives_up);
   std::optional<Entry> sent(size_t n, int rank, const std::function<bool()>& gives_up);
   // The rank's card; nullopt if it never comes.

@@ -5,7 +5,7 @@
 
 namespace headroom {
 
-// Of no bytes there is no block.
+// An allocation of no bytes has no block.
 Storage::Storage(Memory& memory, int64_t bytes)
     : memory_(memory), index_(bytes > 0 ? memory.make(bytes) : kNone), is_there_(bytes > 0) {}
 

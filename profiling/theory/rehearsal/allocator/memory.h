@@ -41,9 +41,9 @@ class Storage {
 
   int64_t bytes() const;
   bool is_there() const { return is_there_; }  // not of no bytes
-  // Its purpose, known later: a gradient, a state.
+  // The purpose, known later: a gradient, a state.
   void belongs_to(const char* group);
-  // Its memory goes while tensors refer to it, and comes back as what it was.
+  // The memory leaves while tensors refer to it, and comes back with the same purpose.
   void leave();
   void come_back();
 

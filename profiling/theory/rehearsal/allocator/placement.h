@@ -1,4 +1,4 @@
-// Where cudaMalloc puts a segment. No torch here.
+// The place where cudaMalloc puts a segment. No torch here.
 #pragma once
 
 #include <cstddef>

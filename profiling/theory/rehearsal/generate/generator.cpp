@@ -103,7 +103,7 @@ ShapeTensor RehearsedGenerator::decode_logits(const Round& round, int64_t positi
   return forward(unsqueeze(round.next_B, 0), pass);
 }
 
-// As Sampler::next().
+// Like Sampler::next().
 ShapeTensor RehearsedGenerator::next(const ShapeTensor& logits_BV) const {
   if (settings_.temperature == 0) return argmax_last(logits_BV);
   ShapeTensor scaled_BV = div_scalar(to(logits_BV, DType::kFp32));
@@ -113,7 +113,7 @@ ShapeTensor RehearsedGenerator::next(const ShapeTensor& logits_BV) const {
   return argmax_last(div(probabilities_BV, arrivals_BV));
 }
 
-// As Generator::take(), where no sequence ends.
+// Like Generator::take(), where no sequence ends.
 void RehearsedGenerator::take(const Round& round) const {
   const ShapeTensor positions = integers(run_, round.sequences);
   const ShapeTensor sequences = integers(run_, round.sequences);

@@ -12,7 +12,7 @@
 
 namespace headroom {
 
-// As Generation, of which no token ends a sequence and no draw is cut.
+// Like Generation, of which no token ends a sequence and no draw is cut.
 struct ShapeGeneration {
   int64_t response_len = 0;
   int64_t prefill_chunk = 0;
@@ -20,7 +20,7 @@ struct ShapeGeneration {
   KvCacheShape cache;
 };
 
-// As Prompts, all of one length.
+// Like Prompts, all of one length.
 struct ShapePrompts {
   ShapeTensor tokens_BP;
   int64_t sequences() const { return tokens_BP.size(0); }
@@ -43,7 +43,7 @@ class RehearsedGenerator {
   ShapeTensor generate(const ShapePrompts& prompts);
 
  private:
-  // As Generator::Round.
+  // Like Generator::Round.
   struct Round {
     int64_t sequences = 0;
     int64_t prompt = 0;  // tokens

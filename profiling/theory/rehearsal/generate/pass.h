@@ -14,7 +14,7 @@ namespace headroom {
 
 class ShapeCache;
 
-// As SequenceSpan: tokens of one sequence that go through together.
+// Like SequenceSpan: tokens of one sequence that go through together.
 struct RehearsedSpan {
   int64_t length = 0;
   int64_t first = 0;
@@ -37,7 +37,7 @@ ShapeLayout packed_shape_layout(Run& run, const std::vector<int64_t>& lengths);
 ShapeLayout make_shape_layout(Run& run, std::vector<RehearsedSpan> spans,
                               ShapeCache* cache = nullptr);
 
-// As WholeAttention: of sequences from their first token on.
+// Like WholeAttention: of sequences from their first token on.
 using WholeShapeAttention = std::function<ShapeTensor(
     const ShapeTensor& q_BHSK, const ShapeTensor& k_BGTK, const ShapeTensor& v_BGTK)>;
 

@@ -116,7 +116,7 @@ ShapeTensor add_scalar(const ShapeTensor& a) {
 
 namespace {
 
-// Of an operation whose derivative is one new tensor of the gradient alone.
+// An operation whose derivative is one new tensor, made of the gradient alone.
 ShapeTensor scaling(const char* name, const char* node, const ShapeTensor& a) {
   ShapeTensor scaled = result(name, a, a.dtype);
   if (is_recorded({&a})) {
@@ -125,7 +125,7 @@ ShapeTensor scaling(const char* name, const char* node, const ShapeTensor& a) {
   return scaled;
 }
 
-// Of an operation whose derivative is one new tensor of the gradient and its result, or its input.
+// An operation whose derivative is one new tensor, of the gradient and its result or input.
 ShapeTensor keeping(const char* name, const char* node, const ShapeTensor& a, bool its_result) {
   const bool recorded = is_recorded({&a});
   Saved saved = save_if(recorded && !its_result, a);

@@ -27,7 +27,7 @@ ShapeTensor product(const ShapeTensor& a, const ShapeTensor& b) {
   return c;
 }
 
-// Where each dimension of a letter stands, -1 where the operand does not have it.
+// The place of each letter's dimension; -1 if the operand does not have it.
 ShapeTensor by_letters(ShapeTensor a, std::string_view letters, std::string_view all) {
   Dims order;
   int64_t dims = a.dim();

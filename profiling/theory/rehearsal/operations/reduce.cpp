@@ -22,7 +22,7 @@ int64_t power_of_two(int64_t size, int64_t most) {
   return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, size))));
 }
 
-// As many neighbouring results at once as divide their number.
+// The number of neighbouring results at once: it divides their number.
 int64_t output_vector(int64_t outputs) { return outputs % 4 == 0 ? 4 : outputs % 2 == 0 ? 2 : 1; }
 
 struct Block {

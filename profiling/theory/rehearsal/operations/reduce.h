@@ -13,7 +13,7 @@ struct Reduction {
   int64_t partial_bytes = 4;  // of what is passed on between blocks of threads
 };
 
-// Where few results are made of many numbers each, blocks of threads share one and meet in memory
+// If few results are sums of many numbers each, blocks of threads share one and meet in memory
 // that the kernel allocates and frees: setReduceConfig() of ATen/native/cuda/Reduce.cuh.
 void meet_in_memory(Run& run, const Reduction& reduction);
 

@@ -147,7 +147,7 @@ ShapeTensor gather_last(const ShapeTensor& a, const ShapeTensor& index) {
   return gathered;
 }
 
-// Its derivative: zeros of the whole, to which the gradient is added in its places.
+// The derivative: zeros of the whole, to which the gradient is added in its places.
 ShapeTensor index_select(const ShapeTensor& a, int64_t dim, const ShapeTensor& ids) {
   const bool recorded = is_recorded({&a});
   const Saved saved = save_if(recorded, ids);

@@ -113,7 +113,7 @@ ShapeTensor efficient_attention(const ShapeTensor& q, const ShapeTensor& k, cons
   if (inputs.recorded) {
     logsumexp = empty(run, {q.size(0), q.size(1), whole_units(q.size(2), 32)}, DType::kFp32);
   }
-  {  // What does not fit the registers is summed in FP32.
+  {  // Heads that do not fit the registers are summed in FP32.
     ShapeTensor sums;
     if (q.dtype != DType::kFp32 && q.size(3) > 128) sums = empty(run, out.sizes, DType::kFp32);
   }

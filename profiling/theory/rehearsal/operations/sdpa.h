@@ -8,9 +8,9 @@ namespace headroom {
 
 struct AttentionDevice {
   AttentionKernel kernel = AttentionKernel::kMemoryEfficient;
-  // Of the queries of a decode, which see all keys and have no backward.
+  // For the queries of a decode, which see all keys and have no backward.
   AttentionKernel of_decode = AttentionKernel::kMemoryEfficient;
-  // Of queries under a mask, likewise.
+  // For queries under a mask, also without a backward.
   AttentionKernel of_later = AttentionKernel::kMemoryEfficient;
   int64_t multiprocessors = 132;  // the flash kernel splits the keys where they are not all busy
 };

@@ -1,4 +1,4 @@
-// As at::_scaled_dot_product_attention_math().
+// Like at::_scaled_dot_product_attention_math().
 #include "profiling/theory/rehearsal/model.h"
 #include "profiling/theory/rehearsal/operations/sdpa.h"
 #include "profiling/theory/rehearsal/run.h"

@@ -70,7 +70,7 @@ struct ShapeTensor {
   ShapeTensor detach() const;
 };
 
-// Of the sizes, contiguous, as the allocator gives it.
+// A contiguous tensor of these sizes, as the allocator gives it.
 ShapeTensor empty(Run& run, const Dims& sizes, DType dtype);
 
 // (count) of int64: tokens, positions, lengths, indices.

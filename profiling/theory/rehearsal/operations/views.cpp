@@ -114,7 +114,7 @@ ShapeTensor squeeze(const ShapeTensor& a, int64_t dim) {
   return seen;
 }
 
-// Its derivative: zeros of the whole, the gradient copied into its place.
+// The derivative: zeros of the whole, the gradient copied into its place.
 ShapeTensor select_last(const ShapeTensor& a) {
   Dims sizes = a.sizes;
   Dims strides = a.strides;

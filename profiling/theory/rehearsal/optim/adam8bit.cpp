@@ -6,7 +6,7 @@
 namespace headroom {
 namespace {
 
-// As train/optim/adam8bit.cpp.
+// Like train/optim/adam8bit.cpp.
 class RehearsedAdam8bit : public RehearsedOptimizer {
  public:
   using RehearsedOptimizer::RehearsedOptimizer;
@@ -24,7 +24,7 @@ class RehearsedAdam8bit : public RehearsedOptimizer {
   void update_chunk(const ShapeTensor& gradient, int64_t length);
   void update_small(size_t i);
 
-  // Of a chunk.
+  // The update of one chunk.
   ShapeTensor flat(const char* operation, int64_t elements, DType dtype = DType::kFp32) {
     run_.memory.site.operation = operation;
     return empty(run_, {elements}, dtype);

@@ -6,7 +6,7 @@
 namespace headroom {
 namespace {
 
-// As train/optim/adam_mini.cpp.
+// Like train/optim/adam_mini.cpp.
 class RehearsedAdamMini : public RehearsedOptimizer {
  public:
   RehearsedAdamMini(int64_t head_dim, std::vector<Parameter*> parameters)

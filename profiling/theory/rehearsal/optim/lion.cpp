@@ -4,7 +4,7 @@
 namespace headroom {
 namespace {
 
-// As train/optim/lion.cpp.
+// Like train/optim/lion.cpp.
 class RehearsedLion : public RehearsedOptimizer {
  public:
   RehearsedLion(OptimizerImpl impl, std::vector<Parameter*> parameters)

@@ -4,7 +4,7 @@
 namespace headroom {
 namespace {
 
-// As train/techniques/master_weights.cpp.
+// Like train/techniques/master_weights.cpp.
 class RehearsedMasterWeights : public RehearsedOptimizer {
  public:
   RehearsedMasterWeights(const RunSpec& spec, std::vector<Parameter*> parameters)

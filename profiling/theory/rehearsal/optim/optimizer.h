@@ -21,7 +21,7 @@ class RehearsedOptimizer {
 
   void step();
 
-  // As Optimizer::state(), which others may put into another type; none before the first step.
+  // Like Optimizer::state(), which others may put into another type; none before the first step.
   virtual std::vector<ShapeTensor*> state() = 0;
   virtual std::vector<ShapeTensor*> master_weights() { return {}; }
 
@@ -52,7 +52,7 @@ class RehearsedOptimizer {
 
 using RehearsedOptimizerPtr = std::unique_ptr<RehearsedOptimizer>;
 
-// As make_optimizer().
+// Like make_optimizer().
 RehearsedOptimizerPtr rehearse_optimizer(const RunSpec& spec, std::vector<Parameter*> parameters);
 
 // The optimizer and what stands between it and BF16 weights: as make_updates() in train/build.cpp.

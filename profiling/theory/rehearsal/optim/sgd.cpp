@@ -3,7 +3,7 @@
 namespace headroom {
 namespace {
 
-// As train/optim/sgd.cpp: in place whatever --optimizer-impl says.
+// Like train/optim/sgd.cpp: in place whatever --optimizer-impl says.
 class RehearsedSgd : public RehearsedOptimizer {
  public:
   using RehearsedOptimizer::RehearsedOptimizer;

@@ -4,7 +4,7 @@
 namespace headroom {
 namespace {
 
-// As train/techniques/stochastic_rounding.cpp.
+// Like train/techniques/stochastic_rounding.cpp.
 class RehearsedStochasticRounding : public RehearsedOptimizer {
  public:
   RehearsedStochasticRounding(const RunSpec& spec, std::vector<Parameter*> parameters)

@@ -10,7 +10,7 @@
 
 namespace headroom {
 
-// Of the thread, while it lives: the calls of the last step that is gone through. Else they are not
+// While this lives, it records the calls of the thread's last step. Else they are not
 // counted.
 class CountingMoved {
  public:

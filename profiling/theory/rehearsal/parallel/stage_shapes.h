@@ -17,7 +17,7 @@ namespace headroom {
 
 struct Parameter;
 
-// As StageCalls.
+// The parts of a stage's step, like Task in train/task.h.
 struct StageShapeCalls {
   std::function<ShapeTensor(int64_t chunk, int64_t micro_batch, const ShapeTensor& x)> forward;
   std::function<void(ShapeTensor& output, const ShapeTensor& gradient, bool last)> backward;
@@ -26,7 +26,7 @@ struct StageShapeCalls {
 
 class StageShapes {
  public:
-  // Of a mesh of one stage it is the whole model.
+  // In a mesh of one stage it is the whole model.
   StageShapes(const RunSpec& spec, int64_t rank);
 
   bool is_one_of_several() const { return stages_ > 1; }
@@ -36,11 +36,11 @@ class StageShapes {
   int64_t layers() const { return static_cast<int64_t>(layers_.size()); }
   bool is_first(int64_t chunk) const { return piece(chunk) == 0; }
   bool is_last(int64_t chunk) const { return piece(chunk) + 1 == pieces(); }
-  // Of the blocks that it has, those of a chunk.
+  // The blocks of a chunk, counted among those of this stage.
   LayerSpan blocks(int64_t chunk) const { return blocks_[static_cast<size_t>(chunk)]; }
 
   std::vector<int64_t> last_blocks() const;
-  // As Pipeline's.
+  // Like Pipeline's.
   bool backward_follows() const { return backward_follows_; }
 
   // One step. sizes, dtype: of what goes from piece to piece.

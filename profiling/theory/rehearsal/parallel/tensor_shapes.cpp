@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-// Of no graph.
+// Recorded in no graph.
 ShapeTensor made_like(const char* operation, const ShapeTensor& like, DType dtype) {
   like.run->memory.site.operation = operation;
   return empty(*like.run, like.sizes, dtype);

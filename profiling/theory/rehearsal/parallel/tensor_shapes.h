@@ -17,7 +17,7 @@ class TensorShapes {
   int64_t ranks() const { return ranks_; }
   // parameter: its name in the model, or the end of it.
   Dims own(std::string_view parameter, Dims whole) const;
-  // Of what all ranks have, one of them has it counted.
+  // One rank counts the tensors that all ranks have.
   bool counts(std::string_view parameter) const;
 
   // Around attention and feed-forward, and before the head.

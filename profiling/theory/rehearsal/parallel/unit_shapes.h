@@ -27,7 +27,7 @@ class UnitShapes {
   // The tensors that this replica's optimizer updates.
   std::vector<Parameter*> pieces();
 
-  // As FsdpUnit's.
+  // Like FsdpUnit's.
   void send_to(std::function<void(Parameter&)> sink) { sink_ = std::move(sink); }
   void fetch();
   void drop();

@@ -11,7 +11,7 @@
 
 namespace headroom {
 
-// As Experience, all prompts of one length, and all responses: on a virtual card nothing ends
+// Like Experience, all prompts of one length, and all responses: on a virtual card nothing ends
 // early.
 struct ShapeExperience {
   int64_t prompt = 0;    // tokens
@@ -27,7 +27,7 @@ struct ShapeExperience {
 // `response` tokens each.
 ShapeExperience make_shape_experience(ShapeTensor tokens_BS, int64_t response);
 
-// As PassRows.
+// Like PassRows.
 struct ShapeRows {
   ShapeTensor tokens_1S;
   std::shared_ptr<const ShapeLayout> pass, ends;

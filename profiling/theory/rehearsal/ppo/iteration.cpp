@@ -93,7 +93,7 @@ void RehearsedIteration::go(const OnPhase& on_phase) {
   });
 }
 
-// As change_phase() of bench/cell/ppo/ppo_bench.cpp.
+// Like change_phase() of bench/cell/ppo/ppo_bench.cpp.
 void RehearsedIteration::before(const char* phase) {
   run_.memory.site = {.phase = "change of phase"};
   const auto empty = [this] {

@@ -15,7 +15,7 @@
 
 namespace headroom {
 
-// As Roles: null where a role takes no part.
+// Like Roles: null where a role takes no part.
 struct RehearsedRoles {
   std::unique_ptr<RehearsedStep> actor, critic, reward, reference;
 

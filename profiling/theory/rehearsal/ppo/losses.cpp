@@ -11,7 +11,7 @@ ShapeTensor weighted_sum(const ShapeTensor& of_tokens, const ShapeTensor& weight
   return sum(mul(filled, weights));
 }
 
-// Of the larger of two losses: what is reported.
+// The larger of two losses is reported.
 ShapeTensor share_that_is_clipped(const ShapeTensor& clipped, const ShapeTensor& weights) {
   const ShapeTensor larger = to(comparison(clipped), weights.dtype);
   return weighted_sum(larger, weights);

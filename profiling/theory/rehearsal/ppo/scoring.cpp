@@ -47,7 +47,7 @@ ShapeTensor model_scores(const ShapeExperience& experience, RehearsedStep& step,
   return scores_B;
 }
 
-// As share_of_token().
+// Like share_of_token().
 ShapeTensor rule_scores(const ShapeExperience& experience) {
   const ShapeRows rows = rows_of(experience, experience.sequences());
   const ShapeTensor hits_BR = experience.zeros_BR();

@@ -10,7 +10,7 @@
 namespace headroom {
 namespace {
 
-// As Inputs of train/ppo/losses/token_log_probs.cpp.
+// Like Inputs of train/ppo/losses/token_log_probs.cpp.
 struct Inputs {
   ShapeTensor hidden_TD, weight_VD;
   int64_t chunk_tokens;
@@ -77,7 +77,7 @@ Tensors backward_of(const Kept& kept, const PpoSpec& spec, const Wanted& wanted,
   return {d_hidden_TD, d_weight_VD};
 }
 
-// As cast_for_product().
+// Like cast_for_product().
 ShapeTensor cast_for_product(const ShapeTensor& hidden_TD, const ShapeTensor& weight_VD) {
   return to(hidden_TD, hidden_TD.run->autocast.value_or(weight_VD.dtype));
 }

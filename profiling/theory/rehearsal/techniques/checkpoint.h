@@ -14,10 +14,10 @@ using ShapeFunction = std::function<ShapeTensor(std::vector<ShapeTensor> inputs)
 
 ShapeTensor rehearse_checkpointed(const ShapeFunction& function, std::vector<ShapeTensor> inputs);
 
-// As BlockSpan of model/transformer.h: blocks [first, end).
+// Like BlockSpan of model/transformer.h: blocks [first, end).
 using ShapeSpan = std::function<ShapeTensor(int64_t first, int64_t end, ShapeTensor x_BSD)>;
 
-// As what checkpointing_runner() makes.
+// Like what checkpointing_runner() makes.
 ShapeTensor run_groups(const std::vector<BlockGroup>& groups, const ShapeSpan& run,
                        ShapeTensor x_BSD);
 

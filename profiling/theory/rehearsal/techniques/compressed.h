@@ -14,13 +14,13 @@ struct QuantizedShape {
   ShapeTensor scales;
 };
 
-// Of a tensor's whole storage.
+// For the whole storage of a tensor.
 QuantizedShape rehearse_quantize(const ShapeTensor& tensor, const Activations& activations);
 
 // One vector of `type`.
 ShapeTensor rehearse_dequantize(const QuantizedShape& quantized, DType type, int64_t block);
 
-// As is_coded().
+// Like is_coded().
 bool is_coded(const ShapeTensor& tensor);
 
 class CompressedShapes final : public WholeShapes {

@@ -20,7 +20,7 @@ ShapeTensor scale_of(const ShapeTensor& numbers) {
   return numbers.dtype == DType::kFp32 ? largest : empty(run, {}, DType::kFp32);
 }
 
-// Of (..., width), as (N, width).
+// (..., width) as (N, width).
 Fp8Shape to_fp8(const ShapeTensor& numbers) {
   Fp8Shape matrix;
   matrix.scale = scale_of(numbers);
@@ -75,7 +75,7 @@ ShapeTensor fp8_linear(const ShapeTensor& x, const ShapeTensor& weight_OI) {
   Run& run = *x.run;
   run.memory.site.operation = "fp8_linear";
   const bool recorded = is_recorded({&x, &weight_OI});
-  // Its own operations are in no graph.
+  // The operations inside are in no graph.
   ShapeTensor y;
   Fp8Shape x_NI;
   {

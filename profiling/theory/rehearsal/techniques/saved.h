@@ -18,14 +18,14 @@ class PackedShape {
 class SavedShapes {
  public:
   virtual ~SavedShapes() = default;
-  // Of a tensor that is still in its graph.
+  // For a tensor that is still in its graph.
   virtual bool takes(const ShapeTensor& /*tensor*/) const { return true; }
   virtual bool takes_inputs() const { return false; }
   virtual std::shared_ptr<PackedShape> pack(const ShapeTensor& tensor) = 0;  // null: as it is
-  // As SavedTensors'.
+  // Like SavedTensors'.
   virtual void begin_forward(bool /*backward_follows*/) {}
   virtual void begin_backward() {}
-  // Of host memory that it holds from step to step, in bytes.
+  // Bytes of host memory that it holds from step to step.
   virtual int64_t host_bytes() const { return 0; }
 };
 
@@ -60,7 +60,7 @@ inline Saved save_if(bool asked, const ShapeTensor& tensor) {
   return asked ? Saved(tensor) : Saved();
 }
 
-// As save(): what something will be computed again from.
+// Like save(), for the inputs of a recomputation.
 Saved save_input(const ShapeTensor& tensor);
 
 }  // namespace headroom

@@ -28,7 +28,7 @@ class WholeShapes : public SavedShapes {
   class View;
   struct Known;
 
-  // Of the storage of a tensor.
+  // For the storage of a tensor.
   virtual std::unique_ptr<ShapeForm> form_of(const ShapeTensor& tensor) = 0;
   void forget_the_dead();
 

@@ -6,7 +6,7 @@ class Phases {
     const {device, first_time_us: first} = history.info;
     const changes = annotations
       .filter(([, , of]) => of < 0 || of === device)
-      // As in phase_times.cpp: an event in the microsecond in which a phase ends belongs to it.
+      // Like phase_times.cpp: an event in the microsecond in which a phase ends belongs to it.
       .map(([name, isStart, , time]) => ({name, isStart, time: time - first + (isStart ? 0 : 1)}))
       .sort((a, b) => a.time - b.time);
     this.history = history;

@@ -23,7 +23,7 @@ class Snapshot {
     return this.info.purposes.some((purpose) => purpose !== "");
   }
 
-  // What the page computed is not what the program computed: the data is damaged, or a bug.
+  // The page and the program computed different figures: damaged data, or a bug.
   problem() {
     let highest = 0;
     for (let i = 1; i < this.history.total.length; ++i) {
