@@ -1,11 +1,10 @@
 #include "cli/report/report_files.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 
 #include "cli/report/report_fits.h"
 #include "files/directory.h"
+#include "profiling/snapshot/read.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -14,16 +13,9 @@ namespace {
 constexpr const char* kReportExample =
     " (example: headroom report step.pickle records.jsonl --output report.html)";
 
-// A pipe can be read only once, so its name decides.
-bool holds_records(const std::string& path) {
-  if (path.ends_with(".jsonl") || path.ends_with(".json")) return true;
-  std::error_code error;
-  return std::filesystem::is_regular_file(path, error) && std::ifstream(path).peek() == '{';
-}
-
 void add_file(const std::string& path, ReportFiles& files) {
   if (holds_fit(path)) return files.fits.push_back(path);
-  (holds_records(path) ? files.records : files.snapshots).push_back(path);
+  (is_snapshot(path) ? files.snapshots : files.records).push_back(path);
 }
 
 void add_folder(const std::string& folder, ReportFiles& files) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "files/byte_reader.h"
+#include "files/first_byte.h"
 #include "profiling/snapshot/pickle/fields.h"
 
 namespace headroom {
@@ -333,6 +334,11 @@ SnapshotFile read_snapshot_of(ByteReader& bytes) {
 }
 
 }  // namespace
+
+bool is_snapshot(const std::string& path) {
+  constexpr char kProtocol = '\x80';
+  return first_byte(path) == kProtocol || path.ends_with(".pickle");
+}
 
 SnapshotFile parse_snapshot(std::string_view bytes) {
   ByteReader reader(bytes);

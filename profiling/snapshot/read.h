@@ -23,6 +23,10 @@ struct SnapshotFile {
   std::vector<SnapshotProblem> problems;  // missing or strange keys, found while reading
 };
 
+// By the first byte: pickles of protocol 2 and later begin with 0x80, JSON never does. Where there
+// is none to see, or another, the name: a .pickle file without a pickle is a broken snapshot.
+bool is_snapshot(const std::string& path);
+
 // `bytes` are a file's and may be anything. Throws PickleError.
 SnapshotFile parse_snapshot(std::string_view bytes);
 

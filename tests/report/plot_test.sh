@@ -15,6 +15,10 @@ expect 0 'wrote plot.svg$' plot records.jsonl
 expect 0 'wrote by.svg$' plot records.jsonl --x context_length --y reserved --by profile-type,precision -o by.svg
 grep -q 'peak reserved' by.svg || fail 'the axis has no name'
 grep -q '>forward, bf16</text>' by.svg || fail 'a line has no name'
+expect 0 '' plot records.jsonl --x step-ms --y peak --by techniques -o techniques.svg
+grep -q 'context length 128' techniques.svg || fail 'a point does not say its settings'
+"$program" plot <(cat records.jsonl) -o piped.svg 2>/dev/null
+cmp -s piped.svg plot.svg || fail 'Records from a pipe are another figure'
 expect 0 '' plot records.jsonl --x model-size --y step-ms --output words.svg
 grep -q '>small</text>' words.svg || fail 'a word is no tick'
 if command -v rsvg-convert >/dev/null; then
@@ -31,6 +35,8 @@ PATH=/nowhere expect 5 'rsvg-convert: sudo apt-get install librsvg2-bin' plot re
 expect 0 'peak drawn: ' plot step.pickle -o step.svg
 grep -q '<title>optimizer state</title>' step.svg || fail 'a purpose has no area'
 grep -q '>backward</text>' step.svg || fail 'a phase has no name'
+cp step.pickle named_otherwise
+expect 0 'peak drawn: ' plot named_otherwise -o otherwise.svg
 printf 'no pickle' >broken.pickle
 expect 3 'broken.pickle' plot broken.pickle -o none.svg
 expect 2 "'records.jsonl' is too much: a figure is of one snapshot" plot step.pickle records.jsonl -o none.svg

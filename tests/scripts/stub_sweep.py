@@ -23,7 +23,7 @@ techniques = ("--attention", "--recompute", "--activations", "--optimizer", "--p
 # Figures that the table of techniques reads.
 FIGURES = {"peak_allocated_bytes": 1 << 31, "category_peak_bytes": {"parameters": 400, "optimizer_state": 800},
            "saved_bytes": 1000, "predicted": {"parameters": 400}, "losses": [2.0, 1.5],
-           "environment": {"cpu_capability": os.environ.get("STUB_CPU", "AVX512")}}
+           "environment": {"device_name": "a card", "cpu_capability": os.environ.get("STUB_CPU", "AVX512")}}
 
 
 def spec_of(size, context, mode, precision):

@@ -28,16 +28,6 @@ int code_of_gate(const std::string& failure) {
   return kExitOverBudget;
 }
 
-// Protocols 2 to 5 begin with this byte; JSON never does.
-bool is_snapshot(const std::string& path) {
-  constexpr char kProtocol = '\x80';
-  try {
-    return MappedFile(path).bytes().starts_with(kProtocol);
-  } catch (const ReadError&) {
-    return false;  // a pipe; or reading it as Records says why it cannot be read
-  }
-}
-
 [[noreturn]] void refuse_unlike(const std::string& snapshot, const std::string& other) {
   try {
     const MappedFile readable(other);

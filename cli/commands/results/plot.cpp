@@ -14,6 +14,7 @@
 #include "files/atomic_file.h"
 #include "profiling/report/figures/chosen_axes.h"
 #include "profiling/report/figures/memory_over_time.h"
+#include "profiling/report/figures/plot_axis.h"
 #include "profiling/snapshot/read.h"
 #include "text/quantity.h"
 #include "text/words.h"
@@ -43,7 +44,8 @@ CommandLine plot_command_line() {
         .group = "Axes",
         .example = "--y-axis peak",
         .other_name = "y"},
-       {"by", "NAME,...", "settings; a line for each of their values", "Axes"},
+       {"by", "NAME,...",
+        "settings, a line for each of their values; 'techniques': all that differ", "Axes"},
        {.name = "output",
         .value = "FILE",
         .help = ".svg, .png or .pdf (default plot.svg)",
@@ -75,7 +77,11 @@ ChosenAxes axes_of(const Arguments& arguments) {
   check_name("--y-axis", axes.y, figures, "--y-axis peak");
   std::vector<std::string> allowed = setting_names();
   if (arguments.has("by")) axes.by = parse_list("--by", arguments.get("by"), "--by precision");
-  for (const std::string& name : axes.by) check_setting("--by", name, allowed, "--by precision");
+  allowed.emplace_back(kByTechniques);
+  for (const std::string& name : axes.by) {
+    if (name != kByTechniques) check_setting("--by", name, allowed, "--by precision");
+  }
+  allowed.pop_back();
   allowed.insert(allowed.end(), figures.begin(), figures.end());
   check_setting("--x-axis", axes.x, allowed, "--x-axis context-length");
   return axes;
@@ -99,14 +105,12 @@ std::string converted(const std::string& svg, const std::string& format) {
   return outcome.output;
 }
 
-bool is_snapshot_file(const std::string& path) { return path.ends_with(".pickle"); }
-
 void check_plot_files(const Arguments& arguments) {
   const std::vector<std::string>& files = arguments.positional;
   if (files.empty()) {
     throw UsageError(std::string("plot: needs a Records file (example: ") + kPlotExample + ")");
   }
-  if (std::none_of(files.begin(), files.end(), is_snapshot_file)) return;
+  if (std::none_of(files.begin(), files.end(), is_snapshot)) return;
   if (files.size() > 1) {
     throw UsageError("plot: '" + files[1] +
                      "' is too much: a figure is of one snapshot (example: headroom plot "
@@ -143,7 +147,7 @@ int write_plot(const Arguments& arguments) {
   check_writable(output);
   std::vector<std::string> notes;
   Figure figure;
-  if (is_snapshot_file(arguments.positional.front())) {
+  if (is_snapshot(arguments.positional.front())) {
     try {
       figure = figure_of_snapshot(arguments.positional.front());
     } catch (const std::runtime_error& error) {

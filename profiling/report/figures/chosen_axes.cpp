@@ -1,150 +1,56 @@
 #include "profiling/report/figures/chosen_axes.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cstdint>
-#include <cstdlib>
-#include <map>
-#include <optional>
 #include <stdexcept>
 #include <utility>
 
 #include "profiling/report/figures/plot.h"
+#include "profiling/report/figures/plot_axis.h"
 #include "profiling/report/rows/cells.h"
-#include "profiling/report/times/step_times.h"
 #include "text/words.h"
 
 namespace headroom {
 namespace {
 
-std::optional<double> as_number(std::optional<int64_t> value) {
-  return value ? std::optional<double>(static_cast<double>(*value)) : std::nullopt;
-}
+// The settings that tell lines apart. `techniques`: those that --by techniques adds, which are
+// named only where they are not the default.
+struct LineSettings {
+  std::vector<const Field*> by, techniques;
+  bool are_techniques = false;
 
-std::optional<double> peak_of(const Record& record) { return as_number(peak_allocated(record)); }
-
-std::optional<double> reserved_of(const Record& record) {
-  if (!peak_allocated(record)) return std::nullopt;
-  return static_cast<double>(record.peak->reserved);
-}
-
-std::optional<double> requested_of(const Record& record) {
-  if (!peak_allocated(record)) return std::nullopt;
-  return static_cast<double>(record.peak->requested);
-}
-
-std::optional<double> saved_of(const Record& record) { return as_number(record.saved_bytes); }
-
-std::optional<double> predicted_of(const Record& record) {
-  const auto found = record.predicted.find("peak_allocated_bytes");
-  if (found == record.predicted.end()) return std::nullopt;
-  return static_cast<double>(found->second);
-}
-
-std::optional<double> step_ms_of(const Record& record) {
-  const auto times = step_times(record.step_ms);
-  return times ? std::optional<double>(times->median_ms) : std::nullopt;
-}
-
-struct MeasuredFigure {
-  const char* name;
-  const char* label;
-  bool is_bytes;
-  std::optional<double> (*of)(const Record& record);
+  std::string name_of(const Record& record) const {
+    std::vector<std::string> words;
+    for (const Field* field : by) {
+      words.push_back(field->value == FieldValue::kWord || field->value == FieldValue::kText
+                          ? setting_text(record, *field)
+                          : readable(field->name) + " " + setting_text(record, *field));
+    }
+    if (are_techniques) words.push_back(technique_text(record, techniques));
+    return join(words);
+  }
 };
 
-constexpr auto kMeasuredFigures = std::to_array<MeasuredFigure>({
-    {"peak", "peak allocated", true, peak_of},
-    {"reserved", "peak reserved", true, reserved_of},
-    {"requested", "peak requested", true, requested_of},
-    {"saved", "saved for backward", true, saved_of},
-    {"predicted", "peak predicted by theory", true, predicted_of},
-    {"step-ms", "median step, ms", false, step_ms_of},
-});
-
-std::string underscored(std::string name) {
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
-
-const MeasuredFigure* find_figure(const std::string& name) {
-  const auto found = std::find_if(
-      kMeasuredFigures.begin(), kMeasuredFigures.end(),
-      [&](const MeasuredFigure& figure) { return underscored(figure.name) == underscored(name); });
-  return found == kMeasuredFigures.end() ? nullptr : &*found;
-}
-
-// The values of an axis: numbers, or words in their order of appearance.
-class Axis {
- public:
-  Axis(const RecordPointers& records, const std::string& name)
-      : figure_(find_figure(name)), setting_(figure_ ? nullptr : find_setting(name)) {
-    if (setting_ == nullptr) return;
-    for (const Record* record : records) {
-      const std::string text = setting_text(*record, *setting_);
-      char* end = nullptr;
-      std::strtod(text.c_str(), &end);
-      are_words_ |= end == text.c_str() || *end != '\0';
-      if (!is_one_of(text, words_)) words_.push_back(text);
-    }
+LineSettings line_settings(const RecordPointers& records, const ChosenAxes& axes,
+                           std::vector<std::string>& shown) {
+  LineSettings settings;
+  for (const std::string& name : axes.by) {
+    settings.are_techniques |= name == kByTechniques;
+    if (name != kByTechniques) settings.by.push_back(find_setting(name));
   }
-
-  bool is_bytes() const { return figure_ != nullptr && figure_->is_bytes; }
-  bool is_figure() const { return figure_ != nullptr; }
-
-  std::string label() const {
-    if (figure_ != nullptr) return figure_->label;
-    return readable(setting_->name) + (setting_->name == "context_length" ? ", tokens" : "");
-  }
-
-  std::optional<double> of(const Record& record) const {
-    if (figure_ != nullptr) return figure_->of(record);
-    const std::string text = setting_text(record, *setting_);
-    if (!are_words_) return std::strtod(text.c_str(), nullptr);
-    const auto place = std::find(words_.begin(), words_.end(), text);
-    return static_cast<double>(place - words_.begin()) + 0.5;
-  }
-
-  double most(double highest) const {
-    return are_words_ ? static_cast<double>(words_.size()) : highest;
-  }
-
-  // Each value of a setting that occurs.
-  std::vector<std::pair<double, std::string>> ticks() const {
-    std::vector<std::pair<double, std::string>> ticks;
-    for (size_t i = 0; i < words_.size(); ++i) {
-      const double at =
-          are_words_ ? static_cast<double>(i) + 0.5 : std::strtod(words_[i].c_str(), nullptr);
-      ticks.emplace_back(at, words_[i]);
-    }
-    std::sort(ticks.begin(), ticks.end());
-    return ticks;
-  }
-
- private:
-  const MeasuredFigure* figure_;
-  const Field* setting_;
-  bool are_words_ = false;
-  std::vector<std::string> words_;
-};
-
-std::string line_name(const Record& record, const std::vector<const Field*>& by) {
-  std::vector<std::string> words;
-  words.reserve(by.size());
-  for (const Field* field : by) {
-    words.push_back(field->value == FieldValue::kWord || field->value == FieldValue::kText
-                        ? setting_text(record, *field)
-                        : readable(field->name) + " " + setting_text(record, *field));
-  }
-  return join(words);
+  for (const Field* field : settings.by) shown.push_back(field->name);
+  if (!settings.are_techniques) return settings;
+  settings.techniques = varying_fields(records, shown);
+  for (const Field* field : settings.techniques) shown.push_back(field->name);
+  return settings;
 }
 
 // Records that the figure shows, by line; `left_out` counts the others.
 using Lines = std::vector<std::pair<std::string, RecordPointers>>;
 
-Lines lines_of(const RecordPointers& records, const std::vector<const Field*>& by, const Axis& x,
-               const Axis& y, int64_t& left_out) {
+Lines lines_of(const RecordPointers& records, const LineSettings& settings, const PlotAxis& x,
+               const PlotAxis& y, int64_t& left_out) {
   Lines lines;
   for (const Record* record : records) {
     const bool is_cross = record->status == Status::kOom && !x.is_figure();
@@ -152,7 +58,7 @@ Lines lines_of(const RecordPointers& records, const std::vector<const Field*>& b
       ++left_out;
       continue;
     }
-    const std::string name = line_name(*record, by);
+    const std::string name = settings.name_of(*record);
     auto line = std::find_if(lines.begin(), lines.end(),
                              [&](const auto& known) { return known.first == name; });
     if (line == lines.end()) line = lines.insert(line, {name, {}});
@@ -165,7 +71,7 @@ Lines lines_of(const RecordPointers& records, const std::vector<const Field*>& b
   return lines;
 }
 
-double highest_of(const Lines& lines, const Axis& axis) {
+double highest_of(const Lines& lines, const PlotAxis& axis) {
   double highest = 0;
   for (const auto& [name, line] : lines) {
     for (const Record* record : line) highest = std::max(highest, axis.of(*record).value_or(0));
@@ -173,10 +79,10 @@ double highest_of(const Lines& lines, const Axis& axis) {
   return highest;
 }
 
-void draw_line(Plot& plot, size_t number, const std::string& name, const RecordPointers& line,
-               const Axis& x, const Axis& y) {
+// Draws the marks of a line, and returns its points.
+std::vector<SvgPoint> draw_line(Plot& plot, size_t number, const std::string& name,
+                                const RecordPointers& line, const PlotAxis& x, const PlotAxis& y) {
   const char* colour = plot_colour(number);
-  const bool is_dashed = is_plot_dashed(number);
   std::vector<SvgPoint> points;
   bool is_a_line = !x.is_figure();  // a point for each value of the setting
   for (const Record* record : line) {
@@ -188,12 +94,33 @@ void draw_line(Plot& plot, size_t number, const std::string& name, const RecordP
     }
     is_a_line &= points.empty() || points.back().x < at;
     points.push_back({at, *value});
-    const std::string text =
-        y.is_bytes() ? bytes_in_full(static_cast<int64_t>(*value)) : number_text(*value, 3) + " ms";
-    plot.add_dot(at, *value, colour, row_name(record->spec) + ": " + text);
+    if (const auto spread = x.spread_of(*record)) {
+      plot.add_path({{spread->first, *value}, {spread->second, *value}}, colour, false);
+    }
+    plot.add_dot(
+        at, *value, colour,
+        row_name(record->spec) + ": " + y.text(*value) + (x.is_figure() ? ", " + x.text(at) : ""));
   }
-  if (is_a_line) plot.add_path(points, colour, is_dashed);
-  if (!name.empty()) plot.add_key(colour, is_dashed && is_a_line, name);
+  if (is_a_line) plot.add_path(points, colour, is_plot_dashed(number));
+  return points;
+}
+
+// Colours begin again after the last one; numbers do not, so points that no line joins have them.
+void draw_lines(Plot& plot, const Lines& lines, const PlotAxis& x, const PlotAxis& y) {
+  const bool are_numbered = x.is_figure() && is_plot_dashed(lines.size() - 1);
+  std::vector<std::pair<SvgPoint, std::string>> numbers;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const auto& [name, line] = lines[i];
+    const std::string number = are_numbered ? std::to_string(i + 1) : "";
+    for (const SvgPoint& point : draw_line(plot, i, name, line, x, y)) {
+      if (are_numbered) numbers.emplace_back(point, number);
+    }
+    const bool is_dashed = is_plot_dashed(i) && !x.is_figure();
+    if (!name.empty()) {
+      plot.add_key(plot_colour(i), is_dashed, are_numbered ? number + " " + name : name);
+    }
+  }
+  for (const auto& [point, number] : numbers) plot.add_text(point.x, point.y, number);
 }
 
 std::string varying_note(const Lines& lines, const std::vector<std::string>& shown) {
@@ -220,51 +147,44 @@ std::string capitalized(std::string text) {
 
 }  // namespace
 
-std::vector<std::string> measured_figure_names() {
-  std::vector<std::string> names;
-  for (const MeasuredFigure& figure : kMeasuredFigures) names.emplace_back(figure.name);
-  return names;
-}
-
-std::vector<std::string> setting_names() {
-  std::vector<std::string> names;
-  for (const Field& field : fields()) {
-    if (field.changes_result) names.push_back(without_dashes(field.flag()));
+std::string technique_text(const Record& record, const std::vector<const Field*>& fields) {
+  const RunSpec plain;
+  std::vector<std::string> words;
+  for (const Field* field : fields) {
+    if (field->same(record.spec, plain)) continue;
+    const std::string name = readable(field->name);
+    words.push_back(field->is_switch() ? name : name + " " + setting_text(record, *field));
   }
-  return names;
-}
-
-const Field* find_setting(const std::string& name) {
-  const Field* field = find_field(underscored(name));
-  return field != nullptr ? field : find_flag("--" + name);
+  return words.empty() ? "no technique" : join(words);
 }
 
 Figure figure_of(const RecordPointers& records, const ChosenAxes& axes) {
-  const Axis x(records, axes.x);
-  const Axis y(records, axes.y);
-  std::vector<const Field*> by;
+  const PlotAxis x(records, axes.x);
+  const PlotAxis y(records, axes.y);
   std::vector<std::string> shown;
-  for (const std::string& name : axes.by) {
-    by.push_back(find_setting(name));
-    shown.push_back(by.back()->name);
-  }
   if (const Field* setting = find_setting(axes.x)) shown.push_back(setting->name);
+  const LineSettings settings = line_settings(records, axes, shown);
   int64_t left_out = 0;
-  const Lines lines = lines_of(records, by, x, y, left_out);
+  const Lines lines = lines_of(records, settings, x, y, left_out);
   if (lines.empty()) {
     throw std::runtime_error("none of " + std::to_string(records.size()) + " Records has " +
                              x.label() + " and " + y.label());
   }
-  Figure figure{.title = capitalized(y.label() + " by " + x.label())};
+  Figure figure{.title =
+                    axes.title.empty() ? capitalized(y.label() + " by " + x.label()) : axes.title};
   Plot plot(figure.title, x.label(), y.label(), x.most(highest_of(lines, x)), highest_of(lines, y));
   y.is_bytes() ? plot.add_byte_ticks_y() : plot.add_number_ticks_y();
   if (!x.is_figure()) plot.add_x_ticks(x.ticks());
   if (x.is_figure()) x.is_bytes() ? plot.add_byte_ticks_x() : plot.add_number_ticks_x();
-  for (size_t i = 0; i < lines.size(); ++i) {
-    draw_line(plot, i, lines[i].first, lines[i].second, x, y);
-    figure.shown.insert(figure.shown.end(), lines[i].second.begin(), lines[i].second.end());
-  }
+  draw_lines(plot, lines, x, y);
   figure.svg = plot.svg();
+  for (const auto& [name, line] : lines) {
+    figure.shown.insert(figure.shown.end(), line.begin(), line.end());
+  }
+  if (x.is_figure() && !x.is_bytes()) {
+    figure.notes.emplace_back(
+        "The bar through a point is the 10th to the 90th percentile of its steps.");
+  }
   const std::string varying = varying_note(lines, shown);
   if (!varying.empty()) figure.notes.push_back(varying);
   if (left_out > 0) {

@@ -12,15 +12,15 @@ namespace headroom {
 struct ChosenAxes {
   std::string x = "context_length";  // a setting (a row of fields()) or a measured figure
   std::string y = "peak";            // a measured figure
-  std::vector<std::string> by;       // settings; each set of their values is a line
+  std::vector<std::string> by;       // settings, or kByTechniques; each set of values is a line
+  std::string title;                 // "": made of the axes
 };
 
-std::vector<std::string> measured_figure_names();  // "peak", "reserved", ...
-std::vector<std::string> setting_names();          // "model-size", ...
+// All settings that differ between the Records, named where they are not the default.
+inline constexpr const char* kByTechniques = "techniques";
 
-// The setting of that name, with dashes or underscores, or by its flag's other spellings; nullptr
-// if there is none.
-const Field* find_setting(const std::string& name);
+// "precision bf16, recompute full"; "no technique" where all of `fields` have their default.
+std::string technique_text(const Record& record, const std::vector<const Field*>& fields);
 
 // Records without both figures are left out, and a note says how many; a run out of memory is a
 // cross at the top. Another note names the settings that differ within a line. Throws

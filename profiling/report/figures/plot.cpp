@@ -21,7 +21,21 @@ constexpr double kCharacter = 7.3;  // at 13 px, slightly above the average
 constexpr std::array<const char*, 7> kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                  "#56b4e9", "#e69f00", "#b8ac2b"};
 
-std::vector<double> quarters(double most) { return {0, most / 4, most / 2, most * 3 / 4, most}; }
+// Ticks at multiples of 1, 2 or 5 times a power of ten, at most six of them.
+std::vector<std::pair<double, std::string>> number_ticks(double most) {
+  constexpr double kMostSteps = 6;
+  double step = std::pow(10, std::floor(std::log10(most / kMostSteps)));
+  const double unit = step;
+  for (const double factor : {2, 5, 10}) {
+    if (step * kMostSteps < most) step = unit * factor;
+  }
+  const int decimals = std::max(0, -static_cast<int>(std::floor(std::log10(step) + 1e-9)));
+  std::vector<std::pair<double, std::string>> ticks;
+  for (int i = 0; i * step <= most * (1 + 1e-9); ++i) {
+    ticks.emplace_back(i * step, number_text(i * step, decimals));
+  }
+  return ticks;
+}
 
 std::string key_mark(const char* colour, bool dashed, double y) {
   return svg_path({{kLeft + kWidth + 16, y - 4}, {kLeft + kWidth + 40, y - 4}}, colour, dashed) +
@@ -88,20 +102,18 @@ void Plot::add_byte_ticks_x() {
 }
 
 void Plot::add_number_ticks_y() {
-  for (const double value : quarters(most_y_)) {
+  for (const auto& [value, text] : number_ticks(most_y_)) {
     marks_ += svg_line(kLeft - 5, to_y(value), kLeft, to_y(value));
-    marks_ += svg_label(kLeft - 8, to_y(value) + 4, "end", number_text(value, 1));
+    marks_ += svg_label(kLeft - 8, to_y(value) + 4, "end", text);
   }
 }
 
-void Plot::add_number_ticks_x() {
-  std::vector<std::pair<double, std::string>> ticks;
-  for (const double value : quarters(most_x_)) ticks.emplace_back(value, number_text(value, 1));
-  add_x_ticks(ticks);
-}
+void Plot::add_number_ticks_x() { add_x_ticks(number_ticks(most_x_)); }
 
 void Plot::add_dot(double x, double y, const char* colour, const std::string& tip) {
   marks_ += svg_dot(to_x(x), to_y(y), colour, tip);
+  constexpr double kRadius = 5;
+  taken_.push_back({to_x(x) - kRadius, to_y(y) - kRadius, to_x(x) + kRadius, to_y(y) + kRadius});
 }
 
 void Plot::add_path(const std::vector<SvgPoint>& points, const char* colour, bool dashed) {
@@ -124,10 +136,32 @@ void Plot::add_cross_at_top(double x, const char* colour, const std::string& tip
             svg_path({{at - 5, kTop + 12}, {at + 5, kTop + 2}}, colour, false) + "</g>\n";
 }
 
+// At the place around the point where the text covers the fewest dots and texts.
 void Plot::add_text(double x, double y, const std::string& text) {
-  const double at = to_x(x);
-  const bool is_right = at > kLeft + kWidth * 0.6;
-  marks_ += svg_label(at + (is_right ? -8 : 8), to_y(y) - 6, is_right ? "end" : "start", text);
+  const double width = kCharacter * static_cast<double>(text.size());
+  constexpr double kLetters = 10;  // their height
+  Box best;
+  size_t fewest = taken_.size() + 1;
+  for (const double distance : {0.0, 10.0, 20.0}) {
+    for (const auto& [right, down] :
+         {std::pair(1, 0), {-1, 0}, {0, -1}, {0, 1}, {1, -1}, {-1, -1}, {1, 1}, {-1, 1}}) {
+      const double middle_x = to_x(x) + right * (8 + width / 2 + distance);
+      const double middle_y = to_y(y) + down * (11 + distance);
+      const Box box{middle_x - width / 2, middle_y - kLetters / 2, middle_x + width / 2,
+                    middle_y + kLetters / 2};
+      const auto covered =
+          static_cast<size_t>(std::count_if(taken_.begin(), taken_.end(), [&](const Box& other) {
+            return box.left < other.right && other.left < box.right && box.top < other.bottom &&
+                   other.top < box.bottom;
+          }));
+      if (covered < fewest) {
+        fewest = covered;
+        best = box;
+      }
+    }
+  }
+  taken_.push_back(best);
+  marks_ += svg_label((best.left + best.right) / 2, best.bottom, "middle", text);
 }
 
 void Plot::add_key(const char* colour, bool dashed, const std::string& text) {

@@ -31,7 +31,7 @@ class Plot {
   void add_area(const std::vector<SvgPoint>& points, const char* colour, const std::string& tip);
   void add_upright(double x);  // a line from the bottom to the top
   void add_cross_at_top(double x, const char* colour, const std::string& tip);
-  void add_text(double x, double y, const std::string& text);              // right of the point
+  void add_text(double x, double y, const std::string& text);  // beside the point, after all dots
   void add_key(const char* colour, bool dashed, const std::string& text);  // one line of the legend
 
   std::string svg() const;
@@ -41,10 +41,15 @@ class Plot {
   double to_y(double y) const;
   std::vector<SvgPoint> places_of(const std::vector<SvgPoint>& points) const;
 
+  struct Box {
+    double left = 0, top = 0, right = 0, bottom = 0;  // pixels
+  };
+
   std::string title_;
   std::string x_name_, y_name_;
   double most_x_, most_y_;
   std::string marks_;
+  std::vector<Box> taken_;  // by dots and texts
   std::vector<std::string> keys_;
   size_t longest_key_ = 0;  // characters
 };

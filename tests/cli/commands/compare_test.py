@@ -172,7 +172,7 @@ class OfFiles(unittest.TestCase):
             (["a.jsonl"], 2, "two files"),
             (["a.jsonl", "a.pickle"], 2, "is a snapshot"),
             (["a.jsonl", "missing.jsonl"], 2, "cannot read missing.jsonl"),
-            (["a.pickle", "missing.pickle"], 2, "cannot read missing.pickle"),
+            (["a.pickle", "missing.pickle"], 3, "cannot read missing.pickle"),
             (["a.jsonl", "text.txt"], 2, "text.txt"),
             (["a.pickle", "torn.pickle"], 3, "torn.pickle"),
             (["a.jsonl", "b.jsonl", "--rounds", "3"], 2, "--rounds"),

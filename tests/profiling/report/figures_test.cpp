@@ -11,9 +11,11 @@
 namespace headroom {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 Record record_of(int64_t context, int64_t peak, const char* optimizer = "adamw") {
@@ -66,7 +68,9 @@ TEST(Figures, TechniquesWithoutTimesAreBars) {
   EXPECT_THAT(figures[0].svg, HasSubstr("optimizer lion: 2.000 MiB (2097152 bytes)"));
   for (Record& record : records) record.step_ms = {10, 11, 12};
   figures = techniques(pointers(records));
-  EXPECT_THAT(figures[0].svg, HasSubstr("median 11.000 ms"));
+  EXPECT_THAT(figures[0].svg, HasSubstr("optimizer-lion: 2.000 MiB (2097152 bytes), 11.000 ms"));
+  EXPECT_THAT(figures[0].svg, HasSubstr(">no technique</text>"));
+  EXPECT_THAT(figures[0].title, HasSubstr("Techniques: small, context 128"));
 }
 
 TEST(Figures, EveryStepIsADot) {
@@ -93,6 +97,23 @@ TEST(Figures, ChosenAxesDrawALineForEachValueOfOtherSettings) {
   EXPECT_THAT(figure.notes, IsEmpty());
 }
 
+// Eight points and seven colours: they are numbered.
+TEST(Figures, ChosenAxesNumberTheTechniquesOfPoints) {
+  std::vector<Record> records;
+  for (const char* optimizer : {"adamw", "lion"}) {
+    for (const char* precision : {"fp32", "bf16", "fp16", "fp8"}) {
+      records.push_back(record_of(128, 1 << 20, optimizer));
+      find_field("precision")->set(records.back().spec, precision);
+      records.back().step_ms = {10, 11, 12};
+    }
+  }
+  const Figure figure = figure_of(pointers(records), {.x = "step-ms", .by = {kByTechniques}});
+  EXPECT_THAT(figure.svg, HasSubstr(">1 no technique</text>"));
+  EXPECT_THAT(figure.svg, HasSubstr(">8 precision fp8, optimizer lion</text>"));
+  EXPECT_THAT(figure.svg, HasSubstr(">8</text>"));
+  EXPECT_THAT(figure.notes, ElementsAre(HasSubstr("10th to the 90th percentile")));
+}
+
 TEST(Figures, ChosenAxesNameTheSettingsThatDifferWithinALine) {
   const std::vector<Record> records = {record_of(128, 1 << 20), record_of(128, 1 << 19, "lion")};
   EXPECT_THAT(figure_of(pointers(records), {}).notes,
@@ -105,7 +126,28 @@ TEST(Figures, ChosenAxesNeedBothFigures) {
   records[0].step_ms = {10, 11, 12};
   const Figure figure = figure_of(pointers(records), {.x = "step-ms"});
   EXPECT_THAT(figure.shown, SizeIs(1));
-  EXPECT_THAT(figure.notes, ElementsAre(HasSubstr("Not shown: 1 of 2 Records")));
+  EXPECT_THAT(figure.notes,
+              ElementsAre(HasSubstr("percentile"), HasSubstr("Not shown: 1 of 2 Records")));
+}
+
+TEST(Figures, TextsBesidePointsDoNotCoverEachOther) {
+  Plot plot("title", "x", "y", 100, 100);
+  for (const char* text : {"first", "second"}) {
+    plot.add_dot(50, 50, plot_colour(0), text);
+    plot.add_text(50, 50, text);
+  }
+  const auto place_of = [svg = plot.svg()](const std::string& text) {
+    const size_t end = svg.find(">" + text + "</text>");
+    return svg.substr(svg.rfind("<text", end), end - svg.rfind("<text", end));
+  };
+  EXPECT_NE(place_of("first"), place_of("second"));
+}
+
+TEST(Figures, NumbersHaveRoundSteps) {
+  Plot plot("title", "x", "y", 1732.5, 1);
+  plot.add_number_ticks_x();
+  EXPECT_THAT(plot.svg(),
+              AllOf(HasSubstr(">500</text>"), HasSubstr(">1500</text>"), Not(HasSubstr(">1732"))));
 }
 
 TEST(Figures, BytesHaveRoundSteps) {

@@ -1,19 +1,21 @@
 // The largest and the smallest value of any range, without reading all of it.
 "use strict";
 
-const kFanOut = 64;  // values of a level that the next level sums up
+const kFanOut = 16;  // values of a level that the next level sums up
 
 class Extremes {
   constructor(values) {
     this.values = values;
-    this.highest = this.levels((a, b) => values[b] > values[a]);
-    this.lowest = this.levels((a, b) => values[b] < values[a]);
+    this.highest = this.levels(1);
+    this.lowest = this.levels(-1);
   }
 
-  // Level by level the index of the best value of each kFanOut values of the level below.
-  levels(isBetter) {
+  // Level by level the index of the best value of each kFanOut values of the level below. sign: 1 for
+  // the largest, -1 for the smallest.
+  levels(sign) {
+    const {values} = this;
     const levels = [];
-    let count = this.values.length;
+    let count = values.length;
     let below = null;
     while (count > kFanOut) {
       const level = new Int32Array(Math.ceil(count / kFanOut));
@@ -22,7 +24,7 @@ class Extremes {
         let best = below === null ? i * kFanOut : below[i * kFanOut];
         for (let j = i * kFanOut + 1; j < end; ++j) {
           const index = below === null ? j : below[j];
-          if (isBetter(best, index)) best = index;
+          if (sign * values[index] > sign * values[best]) best = index;
         }
         level[i] = best;
       }
@@ -35,14 +37,15 @@ class Extremes {
 
   // The first index of the largest value in [begin, end).
   indexOfMax(begin, end) {
-    return this.search(begin, end, this.highest, (a, b) => this.values[b] > this.values[a]);
+    return this.search(begin, end, this.highest, 1);
   }
 
   indexOfMin(begin, end) {
-    return this.search(begin, end, this.lowest, (a, b) => this.values[b] < this.values[a]);
+    return this.search(begin, end, this.lowest, -1);
   }
 
-  search(begin, end, levels, isBetter) {
+  search(begin, end, levels, sign) {
+    const {values} = this;
     let best = begin;
     let at = begin;
     while (at < end) {
@@ -53,7 +56,7 @@ class Extremes {
         width *= kFanOut;
       }
       const index = level < 0 ? at : levels[level][at / width];
-      if (isBetter(best, index)) best = index;
+      if (sign * values[index] > sign * values[best]) best = index;
       at += width;
     }
     return best;

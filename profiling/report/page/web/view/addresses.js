@@ -132,7 +132,8 @@ class AddressesAtCursor {
     const scale = pixels.width / perLine;
     const hole = pixelOf(pageColour("hole"));
     for (const {offset, size, line: at} of places) {
-      fillCells(pixels, offset * scale, (offset + size) * scale - 1, at * kLineHeight, (at + 1) * kLineHeight - 3, hole);
+      const top = at * kLineHeight;
+      fillCells(pixels, offset * scale, (offset + size) * scale - 1, top, top + kLineHeight - 3, hole);
     }
     const begins = places.map((place) => place.begin);
     for (const {block, begin, size} of blocks) {

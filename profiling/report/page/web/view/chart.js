@@ -1,7 +1,7 @@
 // Memory over time: dygraphs draws axes, zoom, pan and the overview; the areas are painted here.
 "use strict";
 
-const kOverviewPoints = 300;  // on each side of the window, for the overview below the chart
+const kOverviewPoints = 600;  // of the overview below the chart
 
 class MemoryChart {
   // listeners: {moved(x0, x1), chosen(position), pointed(position)}.
@@ -61,8 +61,7 @@ class MemoryChart {
   rows() {
     const [x0, x1] = this.window;
     const {timeline} = this;
-    const before = x0 > 0 ? timeline.pointsBetween(0, x0, kOverviewPoints) : [];
-    const after = x1 < timeline.end ? timeline.pointsBetween(x1, timeline.end, kOverviewPoints) : [];
+    const [before, after] = timeline.pointsOutside(x0, x1, kOverviewPoints);
     this.points = timeline.pointsBetween(x0, x1, Math.max(200, this.container.clientWidth));
     const {total} = timeline.history;
     const rows = [...before, ...this.points, ...after].map(
@@ -103,7 +102,7 @@ class MemoryChart {
   setByTime(byTime) {
     const [first, last] = this.window.map((x) => this.timeline.positionAt(x));
     const isAll = this.window[0] === 0 && this.window[1] === this.timeline.end;
-    this.timeline.byTime = byTime;
+    this.timeline.setByTime(byTime);
     const window = [this.timeline.xOf(first), this.timeline.xOf(last)];
     this.window = isAll || window[0] === window[1] ? [0, this.timeline.end] : window;
     this.update();
@@ -195,14 +194,25 @@ class MemoryChart {
     }
   }
 
+  // The bytes of each group at the point's highest moment; kept with the point.
+  sumsOf(point) {
+    if (point.groups !== this.groups) {
+      point.groups = this.groups;
+      point.sums = this.groups.at(point.top);
+    }
+    return point.sums;
+  }
+
   paintAreas(e) {
     const {drawingContext: context, plotArea: area, dygraph: graph} = e;
     const {history} = this.snapshot;
     const edges = this.points.map((point) => graph.toDomXCoord(point.x));
     edges.push(graph.toDomXCoord(this.window[1]));
     const tops = this.points.map(() => 0);
-    const sums = this.points.map((point) => this.groups.at(point.top));
-    const yOf = (bytes) => graph.toDomYCoord(bytes, 0);
+    const sums = this.points.map((point) => this.sumsOf(point));
+    const zero = graph.toDomYCoord(0, 0);
+    const perByte = (graph.toDomYCoord(2 ** 40, 0) - zero) / 2 ** 40;
+    const yOf = (bytes) => zero + bytes * perByte;
     this.groups.names.forEach((name, group) => {
       context.beginPath();
       sums.forEach((bytes, i) => {

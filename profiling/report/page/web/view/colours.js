@@ -9,8 +9,14 @@ function groupColour(group) {
   return kGroupColours[group % kGroupColours.length];
 }
 
+const pageColours = new Map();
+
+// Asking the style is slow, so the answers are kept until the scheme changes.
 function pageColour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+  if (!pageColours.has(name)) {
+    pageColours.set(name, getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim());
+  }
+  return pageColours.get(name);
 }
 
 // The colour as a pixel of ImageData.

@@ -48,6 +48,7 @@ class SnapshotPanel {
   }
 
   redraw() {
+    pageColours.clear();
     this.chart.graph.resize();
     this.chart.redraw();
     this.showCursor(this.chart.cursor);
