@@ -35,6 +35,7 @@ struct Sizes {
   }
 };
 
+// One stretch of a device's events, in columns of the figure.
 struct Stretch {
   std::string phase;          // "" outside of phases
   size_t begin = 0, end = 0;  // events
@@ -106,13 +107,20 @@ class PurposeReplay {
   Sizes now_;
 };
 
-std::vector<Sizes> fullest_of_columns(const Snapshot& snapshot, size_t device,
-                                      const std::vector<Stretch>& stretches) {
+struct DeviceColumns {
+  size_t device = 0;
+  std::vector<Stretch> stretches;
+  std::vector<Sizes> columns;  // the fullest moment of each
+  Sizes fullest;
+};
+
+DeviceColumns columns_of(const Snapshot& snapshot, size_t device) {
+  DeviceColumns found{.device = device, .stretches = stretches_of(snapshot, device)};
+  share_columns(found.stretches);
   const std::vector<TraceEvent>& trace = snapshot.device_traces[device];
   PurposeReplay replay(snapshot, device);
-  std::vector<Sizes> columns;
   size_t event = 0;
-  for (const Stretch& one : stretches) {
+  for (const Stretch& one : found.stretches) {
     for (size_t column = 1; column <= one.columns; ++column) {
       const size_t end = one.begin + (one.end - one.begin) * column / one.columns;
       Sizes fullest = replay.now();
@@ -120,10 +128,20 @@ std::vector<Sizes> fullest_of_columns(const Snapshot& snapshot, size_t device,
         replay.apply_event(trace[event]);
         if (replay.now().sum > fullest.sum) fullest = replay.now();
       }
-      columns.push_back(std::move(fullest));
+      if (fullest.sum > found.fullest.sum) found.fullest = fullest;
+      found.columns.push_back(std::move(fullest));
     }
   }
-  return columns;
+  return found;
+}
+
+DeviceColumns columns_of_fullest_device(const Snapshot& snapshot) {
+  DeviceColumns fullest;
+  for (size_t device = 0; device < snapshot.device_traces.size(); ++device) {
+    DeviceColumns columns = columns_of(snapshot, device);
+    if (columns.fullest.sum > fullest.fullest.sum) fullest = std::move(columns);
+  }
+  return fullest;
 }
 
 // From the bottom up: first the purposes that stay. Those beyond the colours become one.
@@ -194,14 +212,8 @@ void draw_phases(Plot& plot, const std::vector<Stretch>& stretches) {
 }  // namespace
 
 Figure memory_over_time(const Snapshot& snapshot, const std::string& name) {
-  const DevicePeak peak = fullest_device(snapshot);
-  if (peak.bytes == 0) throw std::runtime_error(name + ": no block of it ever lives");
-  const auto device = static_cast<size_t>(peak.device);
-  std::vector<Stretch> stretches = stretches_of(snapshot, device);
-  share_columns(stretches);
-  std::vector<Sizes> columns = fullest_of_columns(snapshot, device, stretches);
-  const Sizes fullest = *std::max_element(
-      columns.begin(), columns.end(), [](const Sizes& a, const Sizes& b) { return a.sum < b.sum; });
+  auto [device, stretches, columns, fullest] = columns_of_fullest_device(snapshot);
+  if (fullest.sum == 0) throw std::runtime_error(name + ": no block of it ever lives");
   const std::vector<std::string> order = order_purposes(columns, fullest);
   Figure figure{.title = name + ": " + format_bytes(fullest.sum) + " requested at the peak"};
   Plot plot(
@@ -213,7 +225,7 @@ Figure memory_over_time(const Snapshot& snapshot, const std::string& name) {
   draw_phases(plot, stretches);
   figure.svg = plot.svg();
   figure.notes.push_back("peak drawn: " + bytes_in_full(fullest.sum) + " on device " +
-                         std::to_string(peak.device));
+                         std::to_string(device));
   return figure;
 }
 

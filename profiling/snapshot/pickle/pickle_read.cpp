@@ -234,7 +234,7 @@ class PickleReader {
     if (taker_ == nullptr) return;
     if (const auto trace = trace_of_top()) {
       taker_->take_event(trace->device, trace->entry, stack_.back());
-      pickle_.containers_[stack_.back().index] = {};
+      std::vector<PickleValue>().swap(pickle_.containers_[stack_.back().index]);  // and its memory
     }
   }
 

@@ -165,6 +165,25 @@ class OfFiles(unittest.TestCase):
         self.assertNotIn("ms", text.split("A beside B")[1].split("\n")[1].split())
         self.assertIn("UNDECIDED", run(self.folder, "compare", slow, fast, "--anyway").stdout)
 
+    def test_the_cards_clock_and_its_other_users_are_named(self):
+        def nvml(mhz):  # as CardWatch writes it
+            return {"nvml": {"sm_clock_mhz": {"lowest": mhz, "highest": mhz}}}
+
+        notes = [
+            "the card's clock was lowered between timed steps: power cap",
+            "other processes used the card while steps were timed: pid 4711 (2.000 GiB)",
+        ]
+        self.record("quick.jsonl", step_ms=[100.0], environment=nvml(1980))
+        self.record("slow.jsonl", step_ms=[110.0], environment=nvml(1980))
+        self.record("lowered.jsonl", step_ms=[110.0], environment=nvml(1800), notes=notes)
+        words = ["compare", "--rounds", "5", "--run", "cat quick.jsonl", "--run"]
+        self.assertRegex(run(self.folder, *words, "cat slow.jsonl").stdout, r"(?s)\+10\.0 %.* SLOWER")
+        text = " ".join(run(self.folder, *words, "cat lowered.jsonl").stdout.split())
+        self.assertRegex(text, r"\+10\.0 %.* UNDECIDED")
+        self.assertIn("in clock cycles it is +0.0 %, SAME: the card's clock differed", text)
+        for note in notes:
+            self.assertIn(note, text)
+
     def test_bad_input_is_one_line(self):
         (self.folder / "torn.pickle").write_bytes((self.folder / "a.pickle").read_bytes()[:999])
         (self.folder / "text.txt").write_text("hello\n")

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "profiling/snapshot/analysis/top.h"
 #include "profiling/snapshot/pickle/pickle_read.h"
@@ -181,6 +182,22 @@ TEST_F(SnapshotRead, AnEventThatIsListedTwiceIsReadTwice) {
   EXPECT_THAT(snapshot.device_traces[0], SizeIs(2));
   EXPECT_THAT(snapshot.device_traces[1], SizeIs(1));
   EXPECT_EQ(snapshot.device_traces[1][0].action, TraceAction::kSnapshot);
+}
+
+TEST_F(SnapshotRead, AnEventsDictGivesItsMemoryBack) {
+  struct Taker : EventTaker {
+    void take_event(size_t, size_t, const PickleValue& dict) override { taken.push_back(dict); }
+    std::vector<PickleValue> taken;
+  } taker;
+  const std::string bytes =
+      "\x80\x02}(X\x08\x00\x00\x00segments]X\x0d\x00\x00\x00"
+      "device_traces](](}(X\x06\x00\x00\x00"
+      "actionX\x08\x00\x00\x00snapshotueeu."s;
+  ByteReader reader(bytes);
+  Pickle pickle;
+  pickle.read(reader, &taker);
+  ASSERT_THAT(taker.taken, SizeIs(1));
+  EXPECT_EQ(pickle.items(taker.taken[0]).capacity(), 0);
 }
 
 // libtorch's own pickler writes a list between one MARK and one APPENDS.
