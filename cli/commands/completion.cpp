@@ -1,5 +1,6 @@
 // headroom completion bash|zsh|man|install: files that shells and man read, made from the flags.
 #include <algorithm>
+#include <deque>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/parse_and_run.h"
@@ -7,8 +8,8 @@
 #include "cli/exit_code.h"
 #include "cli/flags/flags.h"
 #include "cli/output.h"
-#include "files/atomic_file.h"
 #include "files/directory.h"
+#include "files/replace_file.h"
 #include "text/quantity.h"
 #include "text/words.h"
 
@@ -38,23 +39,24 @@ std::string page_of(const std::vector<DescribedCommand>& all, const std::string&
       version);
 }
 
-void write_below(const std::string& folder, const std::string& path, const std::string& name,
-                 const std::string& text) {
-  const std::string target = in_directory(folder, path);
-  make_directories(target);
-  write_file_atomically(in_directory(target, name), text);
-}
-
+// All files or, on a full disk, none of them.
 void install_below(const std::string& folder, const std::vector<DescribedCommand>& all,
                    const std::string& version) {
-  write_below(folder, "share/bash-completion/completions", "headroom", bash_completion(all));
-  write_below(folder, "share/zsh/site-functions", "_headroom", zsh_completion(all));
+  std::deque<ReplaceFile> files;
+  const auto write = [&](const std::string& path, const std::string& name,
+                         const std::string& text) {
+    const std::string target = in_directory(folder, path);
+    make_directories(target);
+    files.emplace_back(in_directory(target, name)).write(text.data(), text.size());
+  };
+  write("share/bash-completion/completions", "headroom", bash_completion(all));
+  write("share/zsh/site-functions", "_headroom", zsh_completion(all));
   constexpr const char* kPages = "share/man/man1";
-  write_below(folder, kPages, "headroom.1", manual_page(all, version));
+  write(kPages, "headroom.1", manual_page(all, version));
   for (const DescribedCommand& one : all) {
-    write_below(folder, kPages, std::string("headroom-") + one.command.name + ".1",
-                manual_page(one, version));
+    write(kPages, std::string("headroom-") + one.command.name + ".1", manual_page(one, version));
   }
+  for (ReplaceFile& file : files) file.commit();
 }
 
 int print_completion(const Arguments& arguments, std::span<const NamedCommand> commands,

@@ -14,6 +14,9 @@ expect 2 "completion: 'bsh' is unknown; .*did you mean bash" completion bsh
 expect 2 "command: 'profil' is unknown; .*did you mean profile" completion man profil
 expect 2 'completion install needs a folder' completion install
 expect 5 '/proc/nowhere' completion install /proc/nowhere
+mkdir -p half/share/man/man1/headroom-sweep.1 # where a file should be
+expect 5 'headroom-sweep.1' completion install half
+[[ -z $(find half -type f) ]] || fail 'a failed installation leaves files'
 
 expect 0 '' completion bash
 cp out completion.bash
