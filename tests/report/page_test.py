@@ -208,6 +208,24 @@ class Page(unittest.TestCase):
                         browser.screenshot(Path(os.environ["HEADROOM_SCREENSHOTS"]) / name, most=1060)
         self.assertEqual(len(papers), 2)
 
+    def test_paper_is_narrow_and_white_in_both_schemes(self):
+        for dark in (False, True):
+            with self.subTest(dark=dark):
+                browser = self.open(dark=dark)
+                widths = "['chart', 'blocks', 'segments'].map((id) => document.getElementById(id).clientWidth)"
+                cut = ("[...document.querySelectorAll('.wide')].filter((place) => place.scrollWidth > "
+                       "place.clientWidth + 1).length")
+                self.assertGreater(browser.value(cut), 0)
+                before = browser.value(widths)
+                paper = browser.value(f"(dispatchEvent(new Event('beforeprint')), [pageColour('ink'), {widths}])")
+                self.assertEqual(paper[0], "#000")
+                self.assertEqual(browser.value(cut), 0)
+                self.assertLessEqual(max(paper[1]), 660)
+                self.assertTrue(browser.value("(({width, height}, context) => context.getImageData(0, 0, width, height)"
+                                              ".data.some((value) => value > 0))(...((canvas) => [canvas, "
+                                              "canvas.getContext('2d')])(document.querySelectorAll('#chart canvas')[0]))"))
+                self.assertEqual(browser.value(f"(dispatchEvent(new Event('afterprint')), {widths})"), before)
+
     def test_every_moment_adds_up(self):
         browser = self.open()
         wrong = browser.value("""(async () => {

@@ -51,18 +51,22 @@ class SnapshotPanel {
     pageColours.clear();
     this.chart.graph.resize();
     this.chart.redraw();
+    this.drawBlocks();
+    this.showLegend();
     this.showCursor(this.chart.cursor);
   }
 
   // Blocks take longer than a frame, so they are drawn when the chart rests.
   drawBlocksSoon() {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      const {x, w} = this.chart.graph.getArea();
-      byId("blocks").style.marginLeft = x + "px";
-      byId("blocks").style.width = w + "px";
-      this.overTime.draw(this.chart.timeline, this.chart.window);
-    }, 60);
+    this.timer = setTimeout(() => this.drawBlocks(), 60);
+  }
+
+  drawBlocks() {
+    const {x, w} = this.chart.graph.getArea();
+    byId("blocks").style.marginLeft = x + "px";
+    byId("blocks").style.width = w + "px";
+    this.overTime.draw(this.chart.timeline, this.chart.window);
   }
 
   stop() {
@@ -178,6 +182,8 @@ async function readFacts() {
   return facts;
 }
 
+let shownPanel = null;
+
 async function startSnapshots() {
   const facts = await readFacts();
   const choices = facts.flatMap((of, file) => of.devices.map((info, device) => ({file, device, info, name: of.name})));
@@ -187,12 +193,11 @@ async function startSnapshots() {
   byId("snapshot-choice").replaceChildren(...choices.map(({name, info}, i) =>
     element("option", {value: String(i)}, name + ", device " + info.device)));
   byId("snapshots").hidden = false;
-  let panel = null;
   const show = async (choice) => {
     const {file, device} = choices[choice];
     const packed = await inflatedBytes("snapshot-" + file + "-" + device);
-    if (panel !== null) panel.stop();
-    panel = new SnapshotPanel(new Snapshot(facts[file], device, packed));
+    if (shownPanel !== null) shownPanel.stop();
+    shownPanel = new SnapshotPanel(new Snapshot(facts[file], device, packed));
   };
   byId("snapshot-choice").onchange = () => show(Number(byId("snapshot-choice").value));
   await show(0);
@@ -200,12 +205,35 @@ async function startSnapshots() {
   window.addEventListener("resize", () => {
     if (document.documentElement.clientWidth === width) return;
     width = document.documentElement.clientWidth;
-    panel.redraw();
+    shownPanel.redraw();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => panel.redraw());
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => shownPanel.redraw());
+}
+
+// Chromium prints the commands that drew a canvas, and those that cleared it erase the others on paper.
+function turnIntoPixels(canvas) {
+  const context = canvas.getContext("2d");
+  const pixels = context.getImageData(0, 0, canvas.width, canvas.height);
+  canvas.width = pixels.width;  // forgets the commands
+  context.putImageData(pixels, 0, 0);
+}
+
+// Paper is narrow and white: drawings and tables of the screen would be cut off, or light on white.
+function drawForPaper(isPaper) {
+  document.documentElement.classList.toggle("paper", isPaper);
+  for (const place of document.querySelectorAll(".wide")) {
+    const table = place.firstElementChild;
+    table.style.zoom = "";
+    if (isPaper && place.scrollWidth > place.clientWidth) table.style.zoom = place.clientWidth / place.scrollWidth;
+  }
+  if (shownPanel === null) return;
+  shownPanel.redraw();
+  if (isPaper) for (const canvas of document.querySelectorAll("#chart canvas")) turnIntoPixels(canvas);
 }
 
 async function start() {
+  window.addEventListener("beforeprint", () => drawForPaper(true));
+  window.addEventListener("afterprint", () => drawForPaper(false));
   for (const table of document.querySelectorAll("table.sortable")) prepareTable(table);
   try {
     await startSnapshots();
