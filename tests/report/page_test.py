@@ -267,7 +267,7 @@ class Page(unittest.TestCase):
             for (const width of [end, 0.7 * end, end / 3, end / 50, end / 5000]) {
               for (let x0 = 0; x0 + width <= end; x0 += 0.23 * width) {
                 const points = timeline.pointsBetween(x0, x0 + width, 500);
-                let next = timeline.positionAt(x0);
+                let next = Math.min(timeline.positionAt(x0), timeline.firstFrom(x0));
                 for (const {begin, end, top, low, x} of points) {
                   const values = history.total.slice(begin, end);
                   const isRight = begin === next && x >= x0 && x <= x0 + width &&
@@ -280,6 +280,10 @@ class Page(unittest.TestCase):
               }
             }
           }
+          timeline.setByTime(true);  // two events at a window's beginning: both are in it
+          const twice = history.time.findIndex((time, i) => i > 0 && time === history.time[i - 1]);
+          const [{begin}] = timeline.pointsBetween(history.time[twice], timeline.end, 500);
+          if (begin !== twice - 1) wrong.push(["twice", begin, twice]);
           timeline.setByTime(false);
           timeline.pointsBetween(5000, 15000, 500);
           const first = made.length;
@@ -303,6 +307,22 @@ class Page(unittest.TestCase):
         browser = self.open("empty.html")
         self.assertIn("empty.pickle", self.text(browser, "status"))
         self.assertEqual(browser.console, [])
+
+    def test_a_snapshot_of_torch_2_1_has_no_times(self):
+        snapshot = long_snapshot(2000)
+        for event in snapshot["device_traces"][0]:
+            del event["time_us"]
+        for block in snapshot["segments"][0]["blocks"]:
+            del block["address"]
+        for key in ("external_annotations", "allocator_settings"):
+            del snapshot[key]
+        with open(FOLDER / "old.pickle", "wb") as file:
+            pickle.dump(snapshot, file, protocol=2)
+        report("old.html", "old.pickle")
+        browser = self.open("old.html")
+        self.assertTrue(browser.value("document.getElementById('axis').disabled"))
+        self.assertRegex(self.text(browser, "facts"), r"at event [0-9,]+ of 2,000\.")
+        self.assertEqual([*browser.console, self.text(browser, "problems")], [""])
 
     def test_several_snapshots_are_chosen_from_a_list(self):
         with open(FOLDER / "other.pickle", "wb") as file:

@@ -85,6 +85,11 @@ class MemoryHistory {
     return time;
   }
 
+  // Snapshots of torch before 2.2 have no times.
+  get hasTimes() {
+    return this.time[this.events] > 0;
+  }
+
   sizeOf(block) {
     return this.originSize[this.blockOrigin[block]];
   }

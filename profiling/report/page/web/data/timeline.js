@@ -42,7 +42,7 @@ class Timeline {
   // positions of the extremes in [begin, end). Columns begin at multiples of their width, so that a
   // pan finds most of them kept.
   pointsBetween(x0, x1, columns) {
-    const first = this.positionAt(x0);
+    const first = Math.min(this.positionAt(x0), this.firstFrom(x0));  // of several at the time x0
     const last = this.positionAt(x1);
     if (last - first < columns) {
       const points = [];

@@ -10,6 +10,7 @@ class SnapshotPanel {
     byId("colour-by").value = snapshot.hasPurposes ? "purpose" : "line";
     byId("order").value = snapshot.hasPurposes ? "purpose" : "stack";
     byId("axis").value = "event";
+    byId("axis").disabled = !snapshot.history.hasTimes;
     byId("search").value = "";
     this.showFacts();
     this.showTables();
@@ -91,8 +92,9 @@ class SnapshotPanel {
     const {history, phases} = this.snapshot;
     if (position === 0) return "before the first event";
     const phase = phases.at(position);
-    return "at event " + grouped(position - 1) + " of " + grouped(history.events) + ", " +
-           formatSeconds(history.time[position]) + " after the first" + (phase === "" ? "" : ", in " + phase);
+    return "at event " + grouped(position - 1) + " of " + grouped(history.events) +
+           (history.hasTimes ? ", " + formatSeconds(history.time[position]) + " after the first" : "") +
+           (phase === "" ? "" : ", in " + phase);
   }
 
   showLegend() {
