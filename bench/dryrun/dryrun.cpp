@@ -99,6 +99,7 @@ std::vector<std::string> environment(const DryRun& request, const std::string& p
   if (!request.values.empty()) {
     set.push_back("HEADROOM_DRYRUN_VALUES=" + values_json(request.values));
   }
+  if (!request.route.empty()) set.push_back("HEADROOM_DRYRUN_ROUTE=" + request.route);
   return torch_environment(request.alloc_conf, std::move(set));
 }
 

@@ -36,6 +36,7 @@ struct DryRun {
   int count = 1;
   std::string alloc_conf;     // PYTORCH_CUDA_ALLOC_CONF; "" = the environment's
   std::vector<Value> values;  // given for reads at some lines
+  std::string route;          // "balanced", "worst" or a seed: Note [Routing]; "" = none
   std::string snapshot;       // path of a memory_viz snapshot; "" = none
   bool breakdown = false;     // the use of memory: Note [Breakdown]
   Events events = Events::kDone;

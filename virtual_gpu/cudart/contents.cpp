@@ -44,6 +44,10 @@ void virtual_gpu_complete_contents(uint64_t address, uint64_t bytes) {
   Machine::get().contents.complete(address, bytes);
 }
 
+void virtual_gpu_keep_more(uint64_t at_once, uint64_t in_all) {
+  Machine::get().contents.keep_more(at_once, in_all);
+}
+
 void virtual_gpu_add_block(uint64_t address, uint64_t bytes) {
   Machine::get().contents.add_block(address, bytes);
 }

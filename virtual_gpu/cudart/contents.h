@@ -21,6 +21,9 @@ void virtual_gpu_write_contents(uint64_t address, uint64_t bytes, const void* fr
 // Unknown bytes beside known ones there are memory that nothing has written yet.
 void virtual_gpu_complete_contents(uint64_t address, uint64_t bytes);
 
+// Raises the limits of known bytes: of one copy or result, and of all.
+void virtual_gpu_keep_more(uint64_t at_once, uint64_t in_all);
+
 // libtorch's blocks, when it allocates and frees them.
 void virtual_gpu_add_block(uint64_t address, uint64_t bytes);
 void virtual_gpu_remove_block(uint64_t address);

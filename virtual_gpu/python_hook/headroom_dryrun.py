@@ -59,6 +59,7 @@ class Process:
         self.snapshot = os.environ.get("HEADROOM_DRYRUN_SNAPSHOT", "")
         self.reads = headroom_reads.Reads()
         self.breakdown = None
+        self.operations = None  # the library of Note [Operations on known values]
         if os.environ.get("HEADROOM_DRYRUN_BREAKDOWN"):
             import headroom_breakdown
 
@@ -89,7 +90,7 @@ class Process:
         if self.breakdown:
             self.breakdown.start(SNAPSHOT_ENTRIES if self.snapshot else 0)
         torch._C._cuda_attach_out_of_memory_observer(self.memory_ran_out)
-        watch_operations(torch)
+        self.operations = watch_operations(torch)
         if "multiprocessing.process" in sys.modules:
             from multiprocessing import process, util
 
@@ -173,6 +174,7 @@ class Process:
             "skipped_host_init_bytes": headroom_host_init.skipped_bytes,
             "host_reads": reads,
             "values": self.reads.answers.report(),
+            "selections": self.selections(),
             "groups": list(headroom_absent.groups),
             "lacks": headroom_version.lacks(self.torch, reads),
         }
@@ -187,6 +189,9 @@ class Process:
                 self.write_snapshot()
             snapshot = {name: getattr(self, name) for name in ("snapshot_until", "snapshot_error")}
             write_report({**report, **snapshot, "snapshot": self.written_snapshot})
+
+    def selections(self):
+        return self.operations.headroom_routed_selections() if self.operations else 0
 
     @never_fails
     def breakdown_report(self):
@@ -251,8 +256,11 @@ def watch_operations(torch):
     import ctypes
 
     library = headroom_version.library(torch, headroom_version.OPERATIONS)
-    if library is not None:  # the libraries that it needs are loaded already
-        ctypes.CDLL(library).headroom_watch_operations()
+    if library is None:
+        return None
+    loaded = ctypes.CDLL(library)  # the libraries that it needs are loaded already
+    loaded.headroom_watch_operations()
+    return loaded
 
 
 def watch_errors(process):

@@ -38,6 +38,7 @@ def missing(torch):
 
 def lacks(torch, host_reads):
     """Sentences for the report: what has an effect on this program."""
-    if not host_reads or library(torch, OPERATIONS) is not None:
+    has_effect = host_reads or "HEADROOM_DRYRUN_ROUTE" in os.environ
+    if not has_effect or library(torch, OPERATIONS) is not None:
         return []
     return [f"results of operations on known values are unknown: {missing(torch)}"]

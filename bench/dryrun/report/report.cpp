@@ -126,6 +126,15 @@ ordered_json values_document(const DryRun& request, const DryRunOutcome& outcome
   return values;
 }
 
+// The selections of experts that --route answered, by all processes.
+int64_t selections_in(const DryRunOutcome& outcome) {
+  int64_t selections = 0;
+  for (const ProcessReport& report : outcome.reports) {
+    selections += object_of(report.allocator).value("selections", int64_t{0});
+  }
+  return selections;
+}
+
 }  // namespace
 
 ordered_json dryrun_document(const DryRun& request, const DryRunOutcome& outcome) {
@@ -143,6 +152,8 @@ ordered_json dryrun_document(const DryRun& request, const DryRunOutcome& outcome
       {"alloc_conf", request.alloc_conf},
       {"skip_host_init", request.skip_host_init},
       {"events", events_name(request.events)},
+      {"route", request.route},
+      {"selections", selections_in(outcome)},
       {"exit_code", outcome.exit_code},
       {"signal", outcome.signal},
       {"seconds", outcome.seconds},

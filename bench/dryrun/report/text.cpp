@@ -155,6 +155,13 @@ std::string what_is_missing(const ordered_json& document) {
     text += "--value '" + printable(value["text"].get<std::string>()) +
             "' was never read: no Python line of that name read a value of the card\n";
   }
+  if (const std::string route = document["route"]; !route.empty()) {
+    const int64_t selections = document["selections"];
+    text += selections > 0 ? "experts by --route " + route + ": " + grouped(selections) +
+                                 " calls of torch.topk were answered\n"
+                           : "--route " + route + " was never used: no Python process selected " +
+                                 "experts by torch.topk\n";
+  }
   return text;
 }
 

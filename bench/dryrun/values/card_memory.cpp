@@ -97,9 +97,11 @@ bool is_plain(const at::Tensor& tensor) {
          !tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides();
 }
 
-bool is_small(const at::Tensor& tensor) {
-  return static_cast<uint64_t>(tensor.numel() * tensor.element_size()) <= kMostBytes;
+uint64_t bytes_of(const at::Tensor& tensor) {
+  return static_cast<uint64_t>(tensor.numel() * tensor.element_size());
 }
+
+bool is_small(const at::Tensor& tensor) { return bytes_of(tensor) <= kMostBytes; }
 
 Span span_of(const at::Tensor& tensor) {
   if (tensor.numel() == 0) return {};

@@ -15,6 +15,7 @@
 namespace headroom {
 
 constexpr uint64_t kMostBytes = 1 << 20;           // of all tensors of an operation
+constexpr uint64_t kMostRouted = 64 * kMostBytes;  // the same, for Note [Routing]
 constexpr uint64_t kMostExtent = 16 * kMostBytes;  // of one, with its gaps, which a copy has too
 
 // From a tensor's first element to the end of its last.
@@ -34,6 +35,7 @@ c10::DispatchKeySet wrappers();
 
 // True for an ordinary tensor: strided, without these keys.
 bool is_plain(const at::Tensor& tensor);
+uint64_t bytes_of(const at::Tensor& tensor);  // without gaps
 bool is_small(const at::Tensor& tensor);
 // Empty if the tensor's storage does not hold its elements.
 Span span_of(const at::Tensor& tensor);

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "bench/dryrun/values/missing_kernels.h"
+#include "bench/dryrun/values/routing.h"
 #include "bench/dryrun/values/stand_in.h"
 
 namespace headroom {
@@ -19,6 +20,9 @@ using c10::DispatchKey;
 
 const std::set<std::string> kOverwriting = {"aten::copy_", "aten::fill_", "aten::zero_",
                                             "aten::_foreach_copy_", "aten::_foreach_zero_"};
+
+const std::set<std::string> kMoving = {"aten::copy_", "aten::_to_copy", "aten::clone",
+                                       "aten::fill_", "aten::zero_",    "aten::zeros_like"};
 
 // If an argument matters, all bits 0 and all bits 1 give different results.
 const std::set<std::string> kAbsorbing = {
@@ -70,6 +74,8 @@ std::optional<Operation> operation_of(const c10::OperatorName& name) {
   operation.is_view = !writes && !makes;
   operation.is_resize = name.name == "aten::resize_";
   operation.absorbs = !writes && kAbsorbing.count(name.name) != 0;
+  operation.selects = name.name == "aten::topk" && !writes;
+  operation.moves = kMoving.count(name.name) != 0;
   if (const auto one = kOfFinite.find(name.name); !writes && one != kOfFinite.end()) {
     operation.of_finite = one->second;
   }
@@ -150,11 +156,18 @@ const Operation* find_operation(const at::RecordFunction& function) {
   return entry ? &*entry : nullptr;
 }
 
+uint64_t most_bytes(const Operation& operation, const at::Tensor& tensor) {
+  if (!is_routing()) return kMostBytes;
+  const bool is_cheap = operation.moves || at::isIntegralType(tensor.scalar_type(), true);
+  return is_cheap ? kMostRouted : kMostBytes;
+}
+
 std::vector<at::Tensor> made_on_card(const Operation& operation,
                                      const std::vector<c10::IValue>& outputs) {
   std::vector<at::Tensor> made = made_by(operation, outputs);
-  const auto is_fit = [](const at::Tensor& tensor) {
-    return tensor.defined() && is_plain(tensor) && tensor.is_cuda() && is_small(tensor);
+  const auto is_fit = [&](const at::Tensor& tensor) {
+    return tensor.defined() && is_plain(tensor) && tensor.is_cuda() &&
+           bytes_of(tensor) <= most_bytes(operation, tensor);
   };
   if (!std::all_of(made.begin(), made.end(), is_fit)) return {};
   const bool are_known = !made.empty() && std::all_of(made.begin(), made.end(), is_known);

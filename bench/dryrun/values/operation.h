@@ -40,6 +40,8 @@ struct Operation {
   std::optional<bool> of_finite;  // its result for every finite number: false for isnan
   OfUniform of_uniform = OfUniform::kNothing;
   Inside inside = Inside::kNothing;
+  bool selects = false;    // the largest elements of rows: aten::topk
+  bool moves = false;      // computes nothing: copies, casts, fills
   bool is_view = false;    // writes nothing and makes nothing
   bool is_resize = false;  // may add unwritten memory
 };
@@ -48,6 +50,8 @@ struct Operation {
 // schema declares.
 const Operation* find_operation(const at::RecordFunction& function);
 
+// The bytes up to which an operation on such a tensor is computed.
+uint64_t most_bytes(const Operation& operation, const at::Tensor& tensor);
 // The made results, if all are small tensors on the card and not all are known yet; otherwise none.
 std::vector<at::Tensor> made_on_card(const Operation& operation,
                                      const std::vector<c10::IValue>& outputs);

@@ -30,6 +30,7 @@
 #include "bench/dryrun/values/given_counts.h"
 #include "bench/dryrun/values/one_thread.h"
 #include "bench/dryrun/values/operation.h"
+#include "bench/dryrun/values/routing.h"
 #include "bench/dryrun/values/stand_in.h"
 #include "bench/dryrun/values/uniform_masks.h"
 
@@ -45,6 +46,7 @@ struct Running : at::ObserverContext {
   const Operation* operation = nullptr;
   at::Tensor mask;              // with an unknown count
   std::optional<bool> uniform;  // the value of all elements of an argument
+  int64_t experts = 0;          // of which it selects: Note [Routing]
   // With the card's tensors copied to the host; none if the operation is not computed.
   std::optional<HostArguments> arguments;
   std::vector<at::Tensor> written;         // on the card
@@ -55,7 +57,7 @@ struct Running : at::ObserverContext {
 class Memory {
  public:
   explicit Memory(const Operation& operation)
-      : absorbs_(operation.absorbs), is_computed_(operation.is_computed) {
+      : operation_(operation), absorbs_(operation.absorbs), is_computed_(operation.is_computed) {
     spans_.clear();
   }
 
@@ -96,7 +98,8 @@ class Memory {
     if (span.end == span.begin) return tensor.numel() == 0;
     spans_.push_back({span.begin, span.end, use == Use::kRead ? 0U : 1U, span.run, span.step});
     if (!is_computed_) return true;
-    is_computed_ = span.end - span.begin <= kMostExtent;
+    most_ = std::min(most_, most_bytes(operation_, tensor));
+    is_computed_ = span.end - span.begin <= std::max(most_, kMostExtent);
     if (!is_computed_) return true;
     bytes_ += span.bytes();
     const bool is_read = use == Use::kRead || use == Use::kChanged;
@@ -104,13 +107,15 @@ class Memory {
     has_known_ |= is_known_here;
     has_unknown_ |= is_read && !is_known_here;
     absorbs_ &= at::isIntegralType(tensor.scalar_type(), /*includeBool=*/true);
-    is_computed_ = bytes_ <= kMostBytes && is_small(tensor) && (!has_unknown_ || absorbs_);
+    is_computed_ = bytes_ <= most_ && bytes_of(tensor) <= most_ && (!has_unknown_ || absorbs_);
     return true;
   }
 
   inline static thread_local std::vector<OperandSpan> spans_;  // keeps its capacity
+  const Operation& operation_;
   bool absorbs_;
   bool is_computed_;
+  uint64_t most_ = kMostRouted;  // bytes, of all tensors
   bool is_of_card_ = false;
   bool has_known_ = false;
   bool has_unknown_ = false;
@@ -209,6 +214,10 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   memory.push();
   auto running = std::make_unique<Running>();
   running->operation = operation;
+  if (operation->selects && selects_experts(inputs)) {
+    running->experts = inputs[0].toTensor().size(-1);
+    return running;
+  }
   answer_well(*operation);
   if (!memory.is_computed()) {
     if (memory.is_unknown() && inputs[0].isTensor()) look_at_mask(*running, inputs[0].toTensor());
@@ -253,6 +262,7 @@ void end(const at::RecordFunction& function, at::ObserverContext* context) {
   if (running->operation->is_resize) return note_resize(function.outputs());
   const at::RecordFunctionGuard not_ours(false);
   const OneThread alone;
+  if (running->experts > 0) return write_selection(function.outputs(), running->experts);
   if (!running->arguments) return assume(*running, function.outputs());
   std::vector<Result> results;
   for (size_t i = 0; i < running->written.size(); ++i) {
@@ -278,6 +288,7 @@ void watch_blocks() {
 extern "C" void headroom_watch_operations() {
   using namespace headroom;
   if (!stand_in().is_whole()) return;
+  if (is_routing()) stand_in().keep_more(kMostRouted, 4 * kMostRouted);
   try {
     watch_blocks();
   } catch (const std::exception&) {

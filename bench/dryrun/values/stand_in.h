@@ -22,6 +22,7 @@ struct StandIn {
   int (*knows)(uint64_t, uint64_t) = nullptr;
   void (*write)(uint64_t, uint64_t, const void*) = nullptr;
   void (*complete)(uint64_t, uint64_t) = nullptr;
+  void (*keep_more)(uint64_t, uint64_t) = nullptr;
   void (*add_block)(uint64_t, uint64_t) = nullptr;
   void (*remove_block)(uint64_t) = nullptr;
   void (*push_operands)(const OperandSpan*, uint64_t) = nullptr;
@@ -30,9 +31,10 @@ struct StandIn {
   void (*answer_all)(const void*, uint64_t) = nullptr;
 
   bool is_whole() const {
-    return read != nullptr && knows != nullptr && write != nullptr && add_block != nullptr &&
-           complete != nullptr && remove_block != nullptr && push_operands != nullptr &&
-           pop_operands != nullptr && answer_next != nullptr && answer_all != nullptr;
+    return read != nullptr && knows != nullptr && write != nullptr && keep_more != nullptr &&
+           add_block != nullptr && complete != nullptr && remove_block != nullptr &&
+           push_operands != nullptr && pop_operands != nullptr && answer_next != nullptr &&
+           answer_all != nullptr;
   }
 };
 
@@ -48,6 +50,7 @@ inline const StandIn& stand_in() {
     find_in_stand_in(found.knows, "virtual_gpu_knows_contents");
     find_in_stand_in(found.write, "virtual_gpu_write_contents");
     find_in_stand_in(found.complete, "virtual_gpu_complete_contents");
+    find_in_stand_in(found.keep_more, "virtual_gpu_keep_more");
     find_in_stand_in(found.add_block, "virtual_gpu_add_block");
     find_in_stand_in(found.remove_block, "virtual_gpu_remove_block");
     find_in_stand_in(found.push_operands, "virtual_gpu_push_operands");

@@ -89,6 +89,17 @@ bool has_breakdown(const Arguments& arguments) {
   return has;
 }
 
+std::string route_of(const Arguments& arguments) {
+  const std::string text = arguments.get("route");
+  const bool is_seed = text.find_first_not_of("0123456789") == std::string::npos;
+  if (arguments.has("route") && text != "balanced" && text != "worst" &&
+      (!is_seed || text.empty() || text.size() > 18)) {
+    throw UsageError("--route", text, "is none of balanced, worst, or a number, the seed",
+                     "--route worst");
+  }
+  return text;
+}
+
 // Throws for files and tables of one run.
 void check_runs_twice(const Arguments& arguments) {
   const auto refuse = [&](const std::string& flag, const std::string& value,
@@ -148,6 +159,14 @@ CommandLine dryrun_command_line() {
         "Values"},
        {"value-file", "FILE", "file of such values, one FILE:LINE=N per line; # begins a comment",
         "Values", FileUse::kRead},
+       {.name = "route",
+        .value = "RULE",
+        .help =
+            "experts that the routers of a mixture of experts select for the tokens: balanced,\n"
+            "the same number of tokens for each; worst, the first experts for all tokens; a\n"
+            "number, drawn by this seed (Python programs)",
+        .group = "Values",
+        .example = "--route worst"},
        {"breakdown", "",
         "show the use of memory at the peak: parameters, gradients, optimizer state, activations\n"
         "and so on, by module, line and operation (Python programs)",
@@ -203,6 +222,7 @@ DryRun dryrun_from(const Arguments& arguments, const std::vector<std::string>& v
       request.values.push_back(std::move(value));
     }
   }
+  request.route = route_of(arguments);
   request.snapshot = snapshot_from(arguments);
   request.skip_host_init = arguments.has("skip-host-init");
   request.breakdown = has_breakdown(arguments) || arguments.has("max-peak");

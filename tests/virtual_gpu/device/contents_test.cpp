@@ -176,6 +176,15 @@ TEST(Contents, MoreThanAMebibyteAtOnceMakesUnknown) {
   EXPECT_EQ(read(contents, kBlock, 5), std::nullopt);
 }
 
+TEST(Contents, KeepsMoreWhereMoreIsComputed) {
+  Contents contents = made();
+  contents.keep_more(2 * Contents::kMostAtOnce, 4 * Contents::kMostAtOnce);
+  const std::string large(2 * Contents::kMostAtOnce, 'x');
+  for (uint64_t i = 1; i <= 3; ++i) write(contents, 4 * i * kBlock, large);
+  EXPECT_EQ(read(contents, 4 * kBlock, 1), std::nullopt) << "more than four in all";
+  EXPECT_EQ(read(contents, 8 * kBlock, 1), "x");
+}
+
 TEST(Contents, WhatNobodyWroteBesideSomethingKnownReadsAsZeros) {
   Contents contents = made();
   contents.complete(kBlock, 8);

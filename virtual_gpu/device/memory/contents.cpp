@@ -106,18 +106,18 @@ void Contents::place(uint64_t address, Piece piece) {
       .end = address + piece.bytes, .source = std::move(piece.source), .offset = piece.offset};
   block->second.bytes += piece.bytes;
   bytes_ += piece.bytes;
-  while (bytes_ > kMostBytes) drop(known_.find(by_age_.begin()->second));
+  while (bytes_ > most_bytes_) drop(known_.find(by_age_.begin()->second));
 }
 
 void Contents::put(uint64_t address, Piece piece) {
   if (piece.bytes == 0) return;
-  if (piece.bytes > kMostAtOnce) return forget(address, piece.bytes);
+  if (piece.bytes > most_at_once()) return forget(address, piece.bytes);
   const std::lock_guard lock(mutex_);
   place(address, std::move(piece));
 }
 
 void Contents::complete(uint64_t address, uint64_t bytes) {
-  if (!any() || bytes > kMostAtOnce) return;
+  if (!any() || bytes > most_at_once()) return;
   const std::lock_guard lock(mutex_);
   const auto block = block_at(address);
   if (block == known_.end()) return;
@@ -138,13 +138,13 @@ void Contents::complete(uint64_t address, uint64_t bytes) {
 }
 
 void Contents::write(uint64_t address, const void* from, uint64_t bytes) {
-  if (bytes > kMostAtOnce) return forget(address, bytes);
+  if (bytes > most_at_once()) return forget(address, bytes);
   const auto* first = static_cast<const unsigned char*>(from);
   put(address, {source_of(Bytes(first, first + bytes)), 0, bytes});
 }
 
 void Contents::set(uint64_t address, unsigned char value, uint64_t bytes) {
-  if (bytes > kMostAtOnce) return forget(address, bytes);
+  if (bytes > most_at_once()) return forget(address, bytes);
   put(address, {source_of(Bytes(bytes, value)), 0, bytes});
 }
 
@@ -154,7 +154,7 @@ void Contents::copy(uint64_t to, uint64_t from, uint64_t bytes) {
   // Only the source's known bytes become known in the copy.
   std::map<uint64_t, Piece> copied;
   const auto block = block_at(from);
-  if (block != known_.end() && bytes <= kMostAtOnce) {
+  if (block != known_.end() && bytes <= most_at_once()) {
     for (const auto& [first, range] : block->second.ranges) {
       const uint64_t begin = std::max(first, from);
       const uint64_t end = std::min(range.end, from + bytes);

@@ -11,7 +11,7 @@
 //   bytes, and a source may get them later (a collective's result, once the other ranks have
 //   arrived).
 // Limits: copies of more than 1 MiB are not kept; known bytes stay under 64 MiB per process, the
-//   oldest block is forgotten first. Partly known bytes are unknown.
+//   oldest block is forgotten first (keep_more() raises both). Partly known bytes are unknown.
 #pragma once
 
 #include <atomic>
@@ -72,6 +72,13 @@ class Contents {
  public:
   static constexpr uint64_t kMostAtOnce = uint64_t{1} << 20;
   static constexpr uint64_t kMostBytes = uint64_t{64} << 20;
+
+  // For programs that compute more from known values.
+  void keep_more(uint64_t at_once, uint64_t in_all) {
+    most_at_once_.store(at_once, std::memory_order_relaxed);
+    most_bytes_.store(in_all, std::memory_order_relaxed);
+  }
+  uint64_t most_at_once() const { return most_at_once_.load(std::memory_order_relaxed); }
 
   struct Extent {
     uint64_t begin;
@@ -142,6 +149,8 @@ class Contents {
   const Extents extents_;
   mutable std::mutex mutex_;
   std::atomic<bool> any_{false};
+  std::atomic<uint64_t> most_at_once_{kMostAtOnce};
+  std::atomic<uint64_t> most_bytes_{kMostBytes};
   // Bounds of all known blocks.
   std::atomic<uint64_t> lowest_{0};
   std::atomic<uint64_t> highest_{0};

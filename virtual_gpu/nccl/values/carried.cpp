@@ -140,9 +140,10 @@ Sizes sizes_of(const Exchange& exchange, const ncclComm* comm) {
 }
 
 Bytes known_bytes(const void* from, uint64_t bytes) {
-  if (bytes == 0 || bytes > Contents::kMostAtOnce) return {};
+  const Contents& contents = Machine::get().contents;
+  if (bytes == 0 || bytes > contents.most_at_once()) return {};
   Bytes read(bytes);
-  if (!Machine::get().contents.read(as_address(from), bytes, read.data())) return {};
+  if (!contents.read(as_address(from), bytes, read.data())) return {};
   return read;
 }
 
@@ -161,7 +162,7 @@ void receive(ncclComm* comm, const Exchange& exchange, uint64_t bytes) {
   if (comm->peers->kind == Peers::Kind::kAbsent) {
     echo = comm->peers->echoes.of_receive(group_number(), exchange.other);
   }
-  if (bytes == 0 || bytes > Contents::kMostAtOnce) return;
+  if (bytes == 0 || bytes > contents.most_at_once()) return;
   contents.put(
       as_address(exchange.to),
       {std::make_shared<Received>(comm, exchange.other, number, bytes, std::move(echo)), 0, bytes});
@@ -240,7 +241,7 @@ void carry(ncclComm* comm, const Exchange& exchange) {
     return;
   }
   machine.contents.forget(as_address(exchange.to), sizes.out);
-  if (peers.kind == Peers::Kind::kSilent || sizes.out > Contents::kMostAtOnce) return;
+  if (peers.kind == Peers::Kind::kSilent || sizes.out > machine.contents.most_at_once()) return;
   put_result(comm, exchange, sizes, number, own);
 }
 
