@@ -85,7 +85,7 @@ class MemoryHistory {
     return time;
   }
 
-  // Snapshots of torch before 2.2 have no times.
+  // Snapshots of old versions of PyTorch have no times.
   get hasTimes() {
     return this.time[this.events] > 0;
   }
