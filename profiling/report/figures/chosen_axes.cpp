@@ -111,14 +111,15 @@ void draw_lines(Plot& plot, const Lines& lines, const PlotAxis& x, const PlotAxi
   std::vector<std::pair<SvgPoint, std::string>> numbers;
   for (size_t i = 0; i < lines.size(); ++i) {
     const auto& [name, line] = lines[i];
-    const std::string number = are_numbered ? std::to_string(i + 1) : "";
-    for (const SvgPoint& point : draw_line(plot, i, name, line, x, y)) {
-      if (are_numbered) numbers.emplace_back(point, number);
+    const std::vector<SvgPoint> points = draw_line(plot, i, name, line, x, y);
+    std::string key = name;
+    if (are_numbered) {
+      const std::string number = std::to_string(i + 1);
+      for (const SvgPoint& point : points) numbers.emplace_back(point, number);
+      key.insert(0, number + " ");
     }
     const bool is_dashed = is_plot_dashed(i) && !x.is_figure();
-    if (!name.empty()) {
-      plot.add_key(plot_colour(i), is_dashed, are_numbered ? number + " " + name : name);
-    }
+    if (!name.empty()) plot.add_key(plot_colour(i), is_dashed, key);
   }
   for (const auto& [point, number] : numbers) plot.add_text(point.x, point.y, number);
 }

@@ -74,6 +74,7 @@ const MeasuredFigure* find_figure(const std::string& name) {
 
 std::vector<std::string> measured_figure_names() {
   std::vector<std::string> names;
+  names.reserve(kMeasuredFigures.size());
   for (const MeasuredFigure& figure : kMeasuredFigures) names.emplace_back(figure.name);
   return names;
 }
