@@ -10,11 +10,11 @@
 #include "train/kernels/step_graph.h"
 #include "train/offload/apply_offload.h"
 #include "train/parallel/apply_mesh.h"
-#include "train/precision.h"
 #include "train/settings/gradient_rules.h"
 #include "train/techniques/activations/apply_activations.h"
 #include "train/techniques/checkpoint/apply_checkpoint.h"
 #include "train/techniques/fp8_linear.h"
+#include "train/techniques/precision.h"
 #include "train/update/apply_update.h"
 
 namespace headroom {

@@ -2,7 +2,7 @@
 
 #include "model/loss.h"
 #include "train/kernels/step_graph.h"
-#include "train/precision.h"
+#include "train/techniques/precision.h"
 
 namespace headroom {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "model/torch.h"
+#include "train/data/parameter_layout.h"
 #include "train/offload/copy_queue.h"
-#include "train/parameter_layout.h"
 #include "train/schedule.h"
 #include "train/settings/spec.h"
 #include "train/techniques/activations/saved_tensors.h"

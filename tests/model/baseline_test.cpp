@@ -8,7 +8,7 @@
 #include "model/torch.h"
 #include "train/build.h"
 #include "train/data/safetensors.h"
-#include "train/precision.h"
+#include "train/techniques/precision.h"
 
 namespace headroom {
 namespace {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "train/generate/rules.h"
-#include "train/precision.h"
 #include "train/step.h"
+#include "train/techniques/precision.h"
 
 namespace headroom {
 

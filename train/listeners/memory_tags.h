@@ -10,8 +10,8 @@
 //   When a profiler begins to listen, the step tags existing memory: parameters, master weights,
 //   rotary tables, the loss scaler's numbers, gradients, optimizer state and cuBLAS's workspaces.
 //   While it runs it tags the batch, gradients after each backward, optimizer state after an update
-//   and workspaces at the end; AutocastGuard (train/precision.h) tags the copies that autocast
-//   makes. A GradientSink tags gradients and states as it takes them.
+//   and workspaces at the end; AutocastGuard (train/techniques/precision.h) tags the copies that
+//   autocast makes. A GradientSink tags gradients and states as it takes them.
 // Limits: all views of one storage share one tag.
 #pragma once
 

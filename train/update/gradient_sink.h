@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "model/torch.h"
-#include "train/gradient_hooks.h"
 #include "train/listeners/memory_tags.h"
 #include "train/listeners/scope.h"
 #include "train/task.h"
+#include "train/update/gradient_hooks.h"
 #include "train/update/update.h"
 
 namespace headroom {

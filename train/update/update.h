@@ -11,8 +11,8 @@
 
 #include "model/torch.h"
 #include "train/listeners/memory_tags.h"
-#include "train/loss_scaler.h"
 #include "train/step_hook.h"
+#include "train/update/loss_scaler.h"
 
 namespace headroom {
 

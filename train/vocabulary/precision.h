@@ -1,4 +1,4 @@
-// Precision of a step's arithmetic. No torch here. Applied by train/precision.h.
+// Precision of a step's arithmetic. No torch here. Applied by train/techniques/precision.h.
 #pragma once
 
 #include "text/enum_words.h"

@@ -30,7 +30,7 @@ std::string to_string(Rounding rounding);  // "stochastic"
 
 // One way to store a trained model's states. Sources: mixed precision with FP32 master weights is 2
 // + 2 + 12 bytes (Rajbhandari et al. 2020, ZeRO, section 3.1); autocast keeps FP32 weights and adds
-// 2 bytes for each weight it casts (train/precision.h, Note [The cast cache]).
+// 2 bytes for each weight it casts (train/techniques/precision.h, Note [The cast cache]).
 struct StatePrecision {
   std::string name;                      // as typed: "bf16-mixed"
   Precision compute = Precision::kFp32;  // of matrix products; decides the activations' rows

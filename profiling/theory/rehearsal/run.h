@@ -71,7 +71,7 @@ class InBackward {
   Run& run_;
 };
 
-// Like train/precision.h: the casts of weights are kept until it dies.
+// Like train/techniques/precision.h: the casts of weights are kept until it dies.
 class RehearsedAutocast {
  public:
   RehearsedAutocast(Run& run, std::optional<DType> dtype) : run_(run) { run.autocast = dtype; }

@@ -106,7 +106,7 @@ void add_inputs(RowBuilder& sheet) {
 
 void add_loss_scaler(RowBuilder& sheet) {
   sheet.begin(kLossScaler);
-  const std::string source = "train/loss_scaler.cpp LossScaler";
+  const std::string source = "train/update/loss_scaler.cpp LossScaler";
   sheet.add({.name = "scale", .shape = "", .source = source});
   sheet.add({.name = "growth_tracker", .shape = "", .dtype = DType::kInt32, .source = source});
   sheet.add({.name = "found_inf", .shape = "", .source = source});

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "train/loss_scaler.h"
 #include "train/offload/states/memory_states.h"
 #include "train/offload/states/offloaded_optimizer.h"
+#include "train/update/loss_scaler.h"
 
 namespace headroom {
 namespace {

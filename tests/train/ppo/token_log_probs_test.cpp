@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/train/ppo/close.h"
-#include "train/precision.h"
+#include "train/techniques/precision.h"
 
 namespace headroom {
 namespace {

@@ -11,8 +11,8 @@
 #include "text/words.h"
 #include "train/build.h"
 #include "train/listeners/listening.h"
-#include "train/precision.h"
 #include "train/techniques/activations/saved_tensors.h"
+#include "train/techniques/precision.h"
 
 namespace headroom {
 namespace {

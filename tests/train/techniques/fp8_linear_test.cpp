@@ -12,7 +12,7 @@
 #include "tests/train/techniques/real_text.h"
 #include "tests/train/techniques/small_step.h"
 #include "train/data/safetensors.h"
-#include "train/precision.h"
+#include "train/techniques/precision.h"
 
 namespace headroom {
 namespace {

@@ -71,7 +71,7 @@ def bf16_weights():
     cells = itertools.product(("16", "512"), ("foreach", "fused"), ("none", "fp32"))
     for context, implementation, master in some(cells, most=1):
         cell = ("--model-size", "medium", "--context-length", context, "--profile-type", "training")
-        yield (("tests/train/techniques/bf16_peer.py", implementation, master, *cell),
+        yield (("tests/train/techniques/weights/bf16_peer.py", implementation, master, *cell),
                (*cell, "--param-dtype", "bf16", "--master-weights", master, "--optimizer-impl", implementation))
 
 

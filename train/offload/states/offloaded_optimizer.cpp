@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "train/device/real_device.h"
-#include "train/loss_scaler.h"
+#include "train/update/loss_scaler.h"
 
 namespace headroom {
 

@@ -19,11 +19,11 @@
 #include <vector>
 
 #include "model/transformer.h"
-#include "train/gradient_hooks.h"
 #include "train/offload/blocks/block_prefetcher.h"
 #include "train/parallel/data/fsdp_unit.h"
 #include "train/step_hook.h"
 #include "train/task.h"
+#include "train/update/gradient_hooks.h"
 #include "train/update/gradient_sink.h"
 #include "train/vocabulary/mesh.h"
 

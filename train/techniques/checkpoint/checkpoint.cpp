@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "train/precision.h"
 #include "train/techniques/activations/saved_tensors.h"
 #include "train/techniques/checkpoint/random_state.h"
+#include "train/techniques/precision.h"
 
 namespace headroom {
 namespace {

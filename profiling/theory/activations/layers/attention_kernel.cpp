@@ -85,7 +85,7 @@ AttentionCall attention_call(const RunSpec& spec, const ModelConfig& config, DTy
                      .kv_heads = config.kv_heads,
                      .head_dim = config.head_dim(),
                      .backward = builds_graph(spec.profile_type)};
-  // Autocast uses FP16 for BF16 on such a card (train/precision.cpp).
+  // Autocast uses FP16 for BF16 on such a card (train/techniques/precision.cpp).
   const bool replaced = !call.cpu && call.capability < 8 && spec.precision == Precision::kBf16;
   if (replaced) call.dtype = DType::kFp16;
   return call;

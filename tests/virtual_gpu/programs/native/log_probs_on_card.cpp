@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "train/ppo/losses/token_log_probs.h"
-#include "train/precision.h"
+#include "train/techniques/precision.h"
 
 namespace headroom {
 namespace {

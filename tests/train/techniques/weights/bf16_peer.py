@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-sys.path.append(str(Path(__file__).resolve().parents[3] / "studies/peers"))
+sys.path.append(str(Path(__file__).resolve().parents[4] / "studies/peers"))
 import eager_reference  # noqa: E402
 from measure import run_step  # noqa: E402
 from workload import Batch, make_parser, parse, shape_of  # noqa: E402

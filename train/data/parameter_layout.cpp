@@ -1,4 +1,4 @@
-#include "train/parameter_layout.h"
+#include "train/data/parameter_layout.h"
 
 namespace headroom {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/precision.h"
+#include "train/techniques/precision.h"
 
 #include <ATen/autocast_mode.h>
 #include <gtest/gtest.h>

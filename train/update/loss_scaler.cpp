@@ -1,4 +1,4 @@
-#include "train/loss_scaler.h"
+#include "train/update/loss_scaler.h"
 
 namespace headroom {
 

@@ -1,4 +1,4 @@
-#include "train/gradient_hooks.h"
+#include "train/update/gradient_hooks.h"
 
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>

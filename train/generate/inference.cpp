@@ -1,6 +1,6 @@
 // Forwards of a step without gradients.
-#include "train/precision.h"
 #include "train/step.h"
+#include "train/techniques/precision.h"
 
 namespace headroom {
 
