@@ -6,7 +6,7 @@ usage: examples_test.py HEADROOM STUB_CELL [unittest arguments]
 Examples are the lines of code blocks in README.md, CONTRIBUTING.md and docs/*.md that begin with
 headroom, the usage lines of the help texts, and for each flag there the default and the words that
 its help lists. Nothing is measured: cells are tests/cli/stub_cell.cpp, programs of dryrun are `true`.
-The examples of refusals are tried by tests/cli/bad_input_test.sh.
+The examples of refusals are tried by tests/cli/input/bad_input_test.sh.
 """
 
 import itertools

@@ -1,5 +1,5 @@
 // Blocks' parameters in a file: stored values come back, whatever transfers are in progress. In a
-// step: offloaded_parameters_test.cpp; disk faults: tests/cli/disk_weights_test.py.
+// step: offloaded_parameters_test.cpp; disk faults: tests/cli/disk/disk_weights_test.py.
 #include "train/offload/blocks/disk_block_storage.h"
 
 #include <dirent.h>

@@ -17,7 +17,7 @@ import unittest
 from pathlib import Path
 
 HEADROOM = STUB_CELL = ""
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 # Several tables each, so CSV of them is one of table, row, column, value.
 REPORTS = [
     ["theory", "--model-size", "small"],

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import terminal
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from at_night import IS_NIGHT  # noqa: E402
 
 HEADROOM = STUB_CELL = MAKE_SNAPSHOT = ""
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 WIDTHS = (80, 120, 200)
 ESCAPE = re.compile(r"\033\[[0-9;]*[A-Za-z]")
 COMMANDS = "profile sweep table theory fit dryrun finetune serve rlhf budget snapshot compare report plot cards doctor completion".split()
