@@ -49,6 +49,51 @@ expect() {
   fi
 }
 
+# complete_example COMMAND: adds to words the flags that this command needs beside those of example.
+complete_example() {
+  case $1 in
+    profile | sweep | theory)
+      [[ $example == *--model-size* ]] || words+=(--model-size small)
+      # Settings of gradients are refused in the default mode.
+      [[ $example == *--profile-type* ]] || words+=(--profile-type training)
+      [[ $example != *--param-offload* || $example == *--profile-type* ]] ||
+        words+=(--optimizer-offload cpu)
+      ;;
+    fit)
+      [[ $example == *--card* ]] || words+=(--card rtx4090)
+      if [[ $example == *--vary* ]]; then
+        words+=(-- true '{batch}')
+      else
+        [[ $example == *--model-size* ]] || words+=(--model-size small)
+        # One technique is enough to try, and none that the example forbids.
+        if [[ $example == *--forbid* ]]; then
+          words+=(--allow optimizer-impl)
+        elif [[ $example != *--allow* ]]; then
+          words+=(--allow recompute)
+        fi
+        [[ $example == *--batch-size* ]] || words+=(--batch-size 4)
+        [[ $example == *--context-length* ]] || words+=(--context-length 128)
+      fi
+      ;;
+    ppo)
+      [[ $example == *--model-size* || $example == *--setup* ]] || words+=(--model-size small)
+      [[ $example == *--prompt-len* ]] || words+=(--prompt-len 32 --response-len 32)
+      [[ $example == *--reward-size* ]] || words+=(--reward-size actor)
+      [[ $example == *--device* ]] || words+=(--device virtual:h200)
+      ;;
+    finetune | serve)
+      [[ $example == *--config* ]] || words+=(--config llama-3.1-8b)
+      [[ $example == *--card* ]] || words+=(--card rtx4090)
+      ;;
+    dryrun) [[ $example == *--card* ]] || words+=(--card h200) && words+=(-- true) ;;
+    compare) [[ $example == *--run* ]] || words=(before.jsonl after.jsonl "${words[@]}") ;;
+    table) words=(summary records.jsonl "${words[@]}") ;;
+    snapshot) words=(top run.pickle "${words[@]}") ;;
+    report) words=(step.pickle "${words[@]}") ;;
+    plot) words=(records.jsonl "${words[@]}") ;;
+  esac
+}
+
 # try_example COMMAND: what the line in err gives as its example is not refused in its turn. An example of flags
 # alone is tried with what that command needs besides. A file that it names need not be there.
 try_example() {
@@ -59,47 +104,7 @@ try_example() {
   if [[ ${words[0]} == headroom ]]; then
     words=("${words[@]:1}")
   elif [[ $example == --* ]]; then
-    case $1 in
-      profile | sweep | theory)
-        [[ $example == *--model-size* ]] || words+=(--model-size small)
-        # Settings of gradients are refused in the default mode.
-        [[ $example == *--profile-type* ]] || words+=(--profile-type training)
-        [[ $example != *--param-offload* || $example == *--profile-type* ]] ||
-          words+=(--optimizer-offload cpu)
-        ;;
-      fit)
-        [[ $example == *--card* ]] || words+=(--card rtx4090)
-        if [[ $example == *--vary* ]]; then
-          words+=(-- true '{batch}')
-        else
-          [[ $example == *--model-size* ]] || words+=(--model-size small)
-          # One technique is enough to try, and none that the example forbids.
-          if [[ $example == *--forbid* ]]; then
-            words+=(--allow optimizer-impl)
-          elif [[ $example != *--allow* ]]; then
-            words+=(--allow recompute)
-          fi
-          [[ $example == *--batch-size* ]] || words+=(--batch-size 4)
-          [[ $example == *--context-length* ]] || words+=(--context-length 128)
-        fi
-        ;;
-      ppo)
-        [[ $example == *--model-size* || $example == *--setup* ]] || words+=(--model-size small)
-        [[ $example == *--prompt-len* ]] || words+=(--prompt-len 32 --response-len 32)
-        [[ $example == *--reward-size* ]] || words+=(--reward-size actor)
-        [[ $example == *--device* ]] || words+=(--device virtual:h200)
-        ;;
-      finetune | serve)
-        [[ $example == *--config* ]] || words+=(--config llama-3.1-8b)
-        [[ $example == *--card* ]] || words+=(--card rtx4090)
-        ;;
-      dryrun) [[ $example == *--card* ]] || words+=(--card h200) && words+=(-- true) ;;
-      compare) [[ $example == *--run* ]] || words=(before.jsonl after.jsonl "${words[@]}") ;;
-      table) words=(summary records.jsonl "${words[@]}") ;;
-      snapshot) words=(top run.pickle "${words[@]}") ;;
-      report) words=(step.pickle "${words[@]}") ;;
-      plot) words=(records.jsonl "${words[@]}") ;;
-    esac
+    complete_example "$1"
     words=("$1" "${words[@]}")
   else
     fail "the example '$example' is neither a command nor flags: $1"

@@ -115,6 +115,83 @@ void check_runs_twice(const Arguments& arguments) {
   refuse("max-peak", arguments.get("max-peak"), "--max-peak 12GiB");
 }
 
+std::vector<Flag> ranks_flags() {
+  return {
+      {"card", "NAME", "card name, as in headroom cards", "Card"},
+      {"count", "N", "number of cards (default 1)", "Card"},
+      {"gpus", "N", "same as --count", "Card"},
+      {"world-size", "N",
+       "run the program as one rank of a job of N, without a launcher; with --rank", "Ranks"},
+      {.name = "rank",
+       .value = "LIST",
+       .help =
+           "ranks to run, each alone: 0,63 or 0-7; the others echo their messages (default 0);\n"
+           "--gpus is then the number of cards per node (default 8, or N)",
+       .group = "Ranks",
+       .example = "--world-size 64 --rank 0,63"},
+      {.name = "ranks",
+       .value = "WORD",
+       .help = "distinct: run one rank of each kind, each alone; the report says which ranks each\n"
+               "stands for",
+       .group = "Ranks",
+       .example = "--world-size 64 --ranks distinct"}};
+}
+
+// Flags that change the course of the program or its memory.
+std::vector<Flag> steering_flags() {
+  return {
+      {"bytes", "SIZE", "card memory instead of the real size: 40GiB, or unlimited", "Card"},
+      {"alloc-conf", "TEXT", "PYTORCH_CUDA_ALLOC_CONF for the program", "Card"},
+      {"events", "WORD",
+       "when work on the card ends: done, at once (the default); late, when the host waits\n"
+       "for it; both, one run of each, for the least and most memory that timing can cause",
+       "Card"},
+      {"skip-host-init", "",
+       "do not draw large weights that the program initializes on the host; this saves\n"
+       "memory and time, and a virtual card has no use for their values (Python programs)",
+       "Program"},
+      {"value", "FILE:LINE=N",
+       "value that this line of a Python program reads from the card, instead of zero; may be\n"
+       "given several times; 0*99,1: 99 times 0, then 1; (0,1,2)*: 0, 1, 2 repeatedly",
+       "Values"},
+      {"value-file", "FILE", "file of such values, one FILE:LINE=N per line; # begins a comment",
+       "Values", FileUse::kRead},
+      {.name = "route",
+       .value = "RULE",
+       .help =
+           "experts that the routers of a mixture of experts select for the tokens: balanced,\n"
+           "the same number of tokens for each; worst, the first experts for all tokens; a\n"
+           "number, drawn by this seed (Python programs)",
+       .group = "Values",
+       .example = "--route worst"}};
+}
+
+std::vector<Flag> outcome_flags() {
+  return {
+      {"breakdown", "",
+       "show the use of memory at the peak: parameters, gradients, optimizer state, activations\n"
+       "and so on, by module, line and operation (Python programs)",
+       "Output"},
+      {.name = "output",
+       .value = "FILE",
+       .help = "file for the breakdown, as JSON",
+       .group = "Output",
+       .file = FileUse::kWritten,
+       .example = "--breakdown --output breakdown.json"},
+      {.name = "max-peak",
+       .value = "SIZE",
+       .help =
+           "exit 1 if the allocated memory of a device was larger at its peak, with the line of\n"
+           "the program that held the most: a test of memory",
+       .group = "Output",
+       .example = "--max-peak 12GiB"},
+      {"snapshot", "FILE",
+       "memory_viz snapshot at the end or where memory ran out (Python programs);\n"
+       "with several processes one file each, with .<pid> before the extension",
+       "Output", FileUse::kWritten},
+      {"json", "FILE", "file for all counts, as JSON", "Output", FileUse::kWritten}};
+}
+
 }  // namespace
 
 CommandLine dryrun_command_line() {
@@ -124,72 +201,7 @@ CommandLine dryrun_command_line() {
       "code, allocator and kernel launches, but without values (all zeros) and times. Output and\n"
       "exit code are the program's (128 + N if signal N ended it); the memory that it used is\n"
       "printed on stderr when it ends.",
-      {{"card", "NAME", "card name, as in headroom cards", "Card"},
-       {"count", "N", "number of cards (default 1)", "Card"},
-       {"gpus", "N", "same as --count", "Card"},
-       {"world-size", "N",
-        "run the program as one rank of a job of N, without a launcher; with --rank", "Ranks"},
-       {.name = "rank",
-        .value = "LIST",
-        .help =
-            "ranks to run, each alone: 0,63 or 0-7; the others echo their messages (default 0);\n"
-            "--gpus is then the number of cards per node (default 8, or N)",
-        .group = "Ranks",
-        .example = "--world-size 64 --rank 0,63"},
-       {.name = "ranks",
-        .value = "WORD",
-        .help =
-            "distinct: run one rank of each kind, each alone; the report says which ranks each\n"
-            "stands for",
-        .group = "Ranks",
-        .example = "--world-size 64 --ranks distinct"},
-       {"bytes", "SIZE", "card memory instead of the real size: 40GiB, or unlimited", "Card"},
-       {"alloc-conf", "TEXT", "PYTORCH_CUDA_ALLOC_CONF for the program", "Card"},
-       {"events", "WORD",
-        "when work on the card ends: done, at once (the default); late, when the host waits\n"
-        "for it; both, one run of each, for the least and most memory that timing can cause",
-        "Card"},
-       {"skip-host-init", "",
-        "do not draw large weights that the program initializes on the host; this saves\n"
-        "memory and time, and a virtual card has no use for their values (Python programs)",
-        "Program"},
-       {"value", "FILE:LINE=N",
-        "value that this line of a Python program reads from the card, instead of zero; may be\n"
-        "given several times; 0*99,1: 99 times 0, then 1; (0,1,2)*: 0, 1, 2 repeatedly",
-        "Values"},
-       {"value-file", "FILE", "file of such values, one FILE:LINE=N per line; # begins a comment",
-        "Values", FileUse::kRead},
-       {.name = "route",
-        .value = "RULE",
-        .help =
-            "experts that the routers of a mixture of experts select for the tokens: balanced,\n"
-            "the same number of tokens for each; worst, the first experts for all tokens; a\n"
-            "number, drawn by this seed (Python programs)",
-        .group = "Values",
-        .example = "--route worst"},
-       {"breakdown", "",
-        "show the use of memory at the peak: parameters, gradients, optimizer state, activations\n"
-        "and so on, by module, line and operation (Python programs)",
-        "Output"},
-       {.name = "output",
-        .value = "FILE",
-        .help = "file for the breakdown, as JSON",
-        .group = "Output",
-        .file = FileUse::kWritten,
-        .example = "--breakdown --output breakdown.json"},
-       {.name = "max-peak",
-        .value = "SIZE",
-        .help =
-            "exit 1 if the allocated memory of a device was larger at its peak, with the line of\n"
-            "the program that held the most: a test of memory",
-        .group = "Output",
-        .example = "--max-peak 12GiB"},
-       {"snapshot", "FILE",
-        "memory_viz snapshot at the end or where memory ran out (Python programs);\n"
-        "with several processes one file each, with .<pid> before the extension",
-        "Output", FileUse::kWritten},
-       {"json", "FILE", "file for all counts, as JSON", "Output", FileUse::kWritten}},
-      true};
+      joined(joined(ranks_flags(), steering_flags()), outcome_flags()), true};
 }
 
 DryRun dryrun_from(const Arguments& arguments, const std::vector<std::string>& values,
