@@ -15,6 +15,8 @@
 #include "bench/dryrun/report/report.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/parse_and_run.h"
+#include "cli/commands/programs/advice.h"
+#include "cli/commands/runs/quiet_run.h"
 #include "cli/exit_code.h"
 #include "cli/flags/flags.h"
 #include "cli/flags/repeated_flag.h"
@@ -150,11 +152,43 @@ std::optional<int> code_of_peak(const nlohmann::ordered_json& breakdown, int64_t
   return kExitOverBudget;
 }
 
+// The largest value of --vary, with which the program runs first.
+std::optional<Vary> take_vary(const Arguments& arguments, std::vector<std::string>& words) {
+  if (!arguments.has("vary")) return std::nullopt;
+  if (!arguments.has("try-advice")) {
+    throw UsageError("--vary", arguments.get("vary"),
+                     "is for smaller values where memory runs out; allowed: with --try-advice "
+                     "(headroom fit --vary searches for the largest value that fits)",
+                     kAdviceCommand);
+  }
+  Vary vary = parse_vary(arguments.get("vary"), words);
+  words = with_value(words, vary, vary.range.most);
+  return vary;
+}
+
+// Runs the program, for Events::kBoth twice. The document has both runs.
+DryRunOutcome run_with_events(const DryRun& request, const HeldSignals& signals,
+                              nlohmann::ordered_json& document) {
+  DryRunOutcome outcome = run_dry(request, signals);
+  document = dryrun_document(request, outcome);
+  if (request.events != Events::kBoth || outcome.asked_by != 0) return outcome;
+  const DryRun late = late_request(request, outcome);
+  const DryRunOutcome second = run_dry(late, signals);
+  add_late_run(document, dryrun_document(late, second));
+  if (outcome.signal == 0 && outcome.exit_code == 0) {
+    outcome.signal = second.signal;
+    outcome.exit_code = second.exit_code;
+  }
+  return outcome;
+}
+
 // words: the program and its arguments.
 int run_program(const Arguments& arguments, const std::vector<std::string>& values,
                 std::vector<std::string> words) {
   std::optional<int64_t> most;
   if (arguments.has("max-peak")) most = parse_bytes("--max-peak", arguments.get("max-peak"));
+  const std::vector<std::string> typed = words;
+  const std::optional<Vary> vary = take_vary(arguments, words);
   const DryRun request = dryrun_from(arguments, values, std::move(words));
   const std::string json_file = arguments.get("json");
   std::vector<NamedFile> written;
@@ -168,29 +202,22 @@ int run_program(const Arguments& arguments, const std::vector<std::string>& valu
   const ReportFile json(json_file);
   const ReportFile breakdown_file(arguments.get("output"));
   std::optional<HeldSignals> signals(std::in_place);  // until the report is out
-  DryRunOutcome outcome = run_dry(request, *signals);
-  nlohmann::ordered_json document = dryrun_document(request, outcome);
-  if (request.events == Events::kBoth && outcome.asked_by == 0) {
-    const DryRun late = late_request(request, outcome);
-    const DryRunOutcome second = run_dry(late, *signals);
-    add_late_run(document, dryrun_document(late, second));
-    if (outcome.signal == 0 && outcome.exit_code == 0) {
-      outcome.signal = second.signal;
-      outcome.exit_code = second.exit_code;
-    }
-  }
+  nlohmann::ordered_json document;
+  const DryRunOutcome outcome = run_with_events(request, *signals, document);
   const std::string unwritten = unwritten_lines(document);
   const std::string snapshots = settle_snapshots(request.snapshot, unwritten, document) + unwritten;
   const size_t width = terminal_width(STDERR_FILENO);
   std::fputs((dryrun_text(document, width) + fitted(snapshots, width)).c_str(), stderr);
-  if (json.is_stream() || breakdown_file.is_stream()) signals.reset();
-  if (!json_file.empty()) write_json(json.path(), document);
   nlohmann::ordered_json breakdown;
   if (request.breakdown) breakdown = breakdown_document(document, outcome);
-  if (arguments.has("breakdown")) {
-    std::fputs(breakdown_text(breakdown, width).c_str(), stderr);
-    if (!breakdown_file.path().empty()) write_json(breakdown_file.path(), breakdown);
+  if (arguments.has("breakdown")) std::fputs(breakdown_text(breakdown, width).c_str(), stderr);
+  if (arguments.has("try-advice") && judged_run(outcome, document, "").fits == Fits::kNo) {
+    document["advice"] = try_advice(request, vary, typed, *signals);
+    std::fputs(fitted(advice_text(document["advice"]), width).c_str(), stderr);
   }
+  if (json.is_stream() || breakdown_file.is_stream()) signals.reset();
+  if (!json_file.empty()) write_json(json.path(), document);
+  if (!breakdown_file.path().empty()) write_json(breakdown_file.path(), breakdown);
   if (outcome.signal != 0) return kSignalExit + outcome.signal;
   if (outcome.exit_code == 0 && most) {
     if (const auto code = code_of_peak(breakdown, *most)) return *code;

@@ -4,10 +4,10 @@
 
 #include "bench/dryrun/report/breakdown.h"
 #include "bench/dryrun/report/report.h"
-#include "bench/launch/progress.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/parse_and_run.h"
 #include "cli/commands/runs/quiet_run.h"
+#include "cli/commands/runs/tried_runs.h"
 #include "cli/exit_code.h"
 #include "cli/flags/file_flags.h"
 #include "cli/flags/flag_values.h"
@@ -57,11 +57,37 @@ class Recipes {
   Recipes(const TuningQuestion& question, const HeldSignals& signals)
       : question_(question), signals_(signals) {}
 
-  QuietRun run(const FineTuning& tuning, const std::string& alloc_conf, bool has_breakdown) {
+  // With a breakdown.
+  QuietRun run(const FineTuning& tuning) {
+    DryRun request = request_of(tuning, "");
+    request.breakdown = true;
+    QuietRun quiet = run_quietly(request, signals_);
+    stopped_ = quiet.outcome.asked_by != 0;
+    check_card(quiet.run);
+    return quiet;
+  }
+
+  // For a search: without a breakdown.
+  ProgramRun run_of(const FineTuning& tuning, const std::string& alloc_conf,
+                    const std::string& name) {
+    ProgramRun run = tried_.run(request_of(tuning, alloc_conf), name);
+    check_card(run);
+    return run;
+  }
+
+  bool stopped() { return stopped_ || tried_.stopped(); }
+
+ private:
+  static void check_card(ProgramRun& run) {
+    if (run.fits != Fits::kYes || run.peak) return;
+    run.fits = Fits::kUnknown;
+    run.reason = "it used no card";
+  }
+
+  DryRun request_of(const FineTuning& tuning, const std::string& alloc_conf) const {
     DryRun request;
     request.card = question_.model.card;
     request.alloc_conf = alloc_conf;
-    request.breakdown = has_breakdown;
     request.words = recipe_words(tuning, question_.python);
     if (tuning.cards > 1) {
       request.world_size = tuning.cards;
@@ -69,34 +95,12 @@ class Recipes {
       request.ranks = {0};
       request.skip_host_init = true;
     }
-    QuietRun quiet = run_quietly(request, signals_);
-    stopped_ = quiet.outcome.asked_by != 0;
-    if (quiet.run.fits == Fits::kYes && !quiet.run.peak) {
-      quiet.run.fits = Fits::kUnknown;
-      quiet.run.reason = "it used no card";
-    }
-    return quiet;
+    return request;
   }
 
-  // For a search: without a breakdown. After ^C every run is unknown at once.
-  ProgramRun run_of(const FineTuning& tuning, const std::string& alloc_conf,
-                    const std::string& name) {
-    stopped_ = stopped_ || signals_.comes_within(0);
-    if (stopped_) return {};
-    log_status("run: " + name);
-    const QuietRun quiet = run(tuning, alloc_conf, false);
-    if (stopped_) return {};
-    const bool fits = quiet.run.fits == Fits::kYes;
-    log_line(name + ": " +
-             (fits ? "fits, " + format_bytes(*quiet.run.peak) + " reserved" : quiet.run.reason));
-    return quiet.run;
-  }
-
-  bool stopped() const { return stopped_; }
-
- private:
   const TuningQuestion& question_;
   const HeldSignals& signals_;
+  TriedRuns tried_{signals_};
   bool stopped_ = false;
 };
 
@@ -208,7 +212,7 @@ int print_answer(const Arguments& arguments, const TuningQuestion& question,
                  const std::optional<TuningSize>& size, Recipes& recipes) {
   const std::string output = arguments.get("output");
   log_status("running " + title_of(question));
-  const QuietRun first = recipes.run(question.tuning, "", true);
+  const QuietRun first = recipes.run(question.tuning);
   log_status("");
   if (recipes.stopped()) return kExitInterrupted;
   if (first.run.fits == Fits::kUnknown) return exit_of_failure(question, first);

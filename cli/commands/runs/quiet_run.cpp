@@ -94,26 +94,31 @@ std::optional<std::string> refusal_of(const nlohmann::ordered_json& document) {
 
 }  // namespace
 
-QuietRun run_quietly(const DryRun& request, const HeldSignals& signals) {
-  CaughtOutput output;
-  QuietRun quiet{.run = {}, .outcome = run_dry(request, signals), .document = {}, .output = {}};
-  output.give_back();
-  quiet.output = output.text();
-  const DryRunOutcome& outcome = quiet.outcome;
-  quiet.document = dryrun_document(request, outcome);
-  ProgramRun& run = quiet.run;
-  run.peak = peak_of(quiet.document);
-  if (outcome.asked_by != 0) return quiet;
+ProgramRun judged_run(const DryRunOutcome& outcome, const nlohmann::ordered_json& document,
+                      const std::string& output) {
+  ProgramRun run;
+  run.peak = peak_of(document);
+  if (outcome.asked_by != 0) return run;
   if (outcome.exit_code == 0) {
     run.fits = Fits::kYes;
-  } else if (const auto refusal = refusal_of(quiet.document)) {
+  } else if (const auto refusal = refusal_of(document)) {
     run.fits = Fits::kNo;
     run.reason = *refusal;
   } else {
     run.reason = outcome.signal != 0 ? "ended by signal " + std::to_string(outcome.signal)
                                      : "exit code " + std::to_string(outcome.exit_code);
-    if (const std::string line = last_line(quiet.output); !line.empty()) run.reason += ": " + line;
+    if (const std::string line = last_line(output); !line.empty()) run.reason += ": " + line;
   }
+  return run;
+}
+
+QuietRun run_quietly(const DryRun& request, const HeldSignals& signals) {
+  CaughtOutput output;
+  QuietRun quiet{.run = {}, .outcome = run_dry(request, signals), .document = {}, .output = {}};
+  output.give_back();
+  quiet.output = output.text();
+  quiet.document = dryrun_document(request, quiet.outcome);
+  quiet.run = judged_run(quiet.outcome, quiet.document, quiet.output);
   return quiet;
 }
 

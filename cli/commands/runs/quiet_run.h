@@ -15,6 +15,10 @@ struct QuietRun {
   std::string output;               // of the program, at most its last 16 MiB
 };
 
+// `output`: the program's, for the reason of a failure.
+ProgramRun judged_run(const DryRunOutcome& outcome, const nlohmann::ordered_json& document,
+                      const std::string& output);
+
 // Blocks until the program ended. Throws what run_dry does.
 QuietRun run_quietly(const DryRun& request, const HeldSignals& signals);
 

@@ -112,6 +112,7 @@ void check_runs_twice(const Arguments& arguments) {
   };
   refuse("snapshot", arguments.get("snapshot"), "--snapshot run.pickle");
   refuse("breakdown", "", "--breakdown");
+  refuse("try-advice", "", "--try-advice");
   refuse("max-peak", arguments.get("max-peak"), "--max-peak 12GiB");
 }
 
@@ -158,10 +159,9 @@ std::vector<Flag> steering_flags() {
        "Values", FileUse::kRead},
       {.name = "route",
        .value = "RULE",
-       .help =
-           "experts that the routers of a mixture of experts select for the tokens: balanced,\n"
-           "the same number of tokens for each; worst, the first experts for all tokens; a\n"
-           "number, drawn by this seed (Python programs)",
+       .help = "experts that the routers of a mixture of experts select for the tokens: balanced,\n"
+               "the same number of tokens for each; worst, the first experts for all tokens; a\n"
+               "number, drawn by this seed (Python programs)",
        .group = "Values",
        .example = "--route worst"}};
 }
@@ -185,6 +185,15 @@ std::vector<Flag> outcome_flags() {
            "the program that held the most: a test of memory",
        .group = "Output",
        .example = "--max-peak 12GiB"},
+      {"try-advice", "",
+       "where memory runs out: run the program again with settings of the allocator, and with\n"
+       "smaller values of --vary; print those with which it fits",
+       "Advice"},
+      {.name = "vary",
+       .value = "NAME=FROM..TO",
+       .help = "a number of the program, in place of {NAME}; it runs with TO first",
+       .group = "Advice",
+       .example = kAdviceCommand},
       {"snapshot", "FILE",
        "memory_viz snapshot at the end or where memory ran out (Python programs);\n"
        "with several processes one file each, with .<pid> before the extension",

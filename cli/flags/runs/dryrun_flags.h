@@ -9,6 +9,11 @@
 
 namespace headroom {
 
+// A complete, valid command for error messages.
+inline constexpr const char* kAdviceCommand =
+    "headroom dryrun --card rtx4090 --try-advice --vary batch=1..64 -- python train.py "
+    "--batch-size {batch}";
+
 CommandLine dryrun_command_line();
 
 // values: the texts of --value; words: the program and its arguments. Throws UsageError.

@@ -61,12 +61,9 @@ class Route(unittest.TestCase):
         self.assertEqual(rows[:32], rows[32:])  # made again by backward
         self.assertGreater(len(set(rows)), 8)
 
-    def test_a_rule_that_nothing_used_is_said_and_another_word_is_refused(self):
+    def test_a_rule_that_nothing_used_is_said(self):
         done = self.run_dry(["--route", "balanced"], "-c", "import torch; torch.ones(1, device='cuda')")
         self.assertIn("--route balanced was never used", done.stderr)
-        for wrong in ("even", "-1", ""):
-            done = self.run_dry(["--route", wrong], "-c", "", code=2)
-            self.assertIn(f"--route: '{wrong}' is none of balanced, worst, or a number, the seed", done.stderr)
 
 
 if __name__ == "__main__":

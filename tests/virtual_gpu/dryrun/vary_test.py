@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""headroom fit --vary on a script of torch: the largest batch that runs, and what settings of the allocator change.
+"""headroom fit --vary on a script of torch: the largest batch that runs, and what settings of the allocator change;
+headroom dryrun --try-advice says the same where memory ran out.
 
 usage: vary_test.py HEADROOM
 
@@ -10,6 +11,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -43,6 +45,22 @@ class Vary(unittest.TestCase):
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("failed for another reason than memory: batch 3: exit code 1: batch size 3 "
                       "is odd", done.stderr)
+
+    def test_advice_is_only_what_was_tried_and_fits(self):
+        with tempfile.TemporaryDirectory() as folder:
+            report = Path(folder) / "run.json"
+            words = [HEADROOM, "dryrun", "--card", "rtx4090", "--bytes", "2GiB", "--try-advice", "--vary", "batch=4..5",
+                     "--json", str(report), "--", *SCRIPT, "--batch-size", "{batch}"]
+            done = subprocess.run(words, capture_output=True, text=True, check=False)
+            advice = json.loads(report.read_text())["advice"]
+        self.assertEqual(done.returncode, 1, done.stderr)  # the program's own
+        self.assertIn("out of memory on device 0: 1000.000 MiB wanted", done.stderr)
+        fits = [line for line in done.stderr.splitlines() if line.startswith("fits with ")]
+        self.assertEqual([line.rsplit(":", 1)[0] for line in fits],
+                         ["fits with --alloc-conf expandable_segments:True",
+                          "fits with --alloc-conf max_split_size_mb:128", "fits with batch 4"])
+        self.assertTrue(all(line.endswith(" reserved") for line in fits), fits)
+        self.assertEqual((advice["runs"], len(advice["fits"]), advice["was_stopped"]), (5, 3, False))
 
 
 if __name__ == "__main__":
