@@ -143,7 +143,13 @@ void write(const std::string& path) {
   } else {
     is_readable = add_totals(file);
   }
-  std::fprintf(file, "],\"readable\":%s}\n", is_readable ? "true" : "false");
+  std::fprintf(file, "],\"readable\":%s", is_readable ? "true" : "false");
+  // Of libheadroom_blocks.so, with --breakdown.
+  const auto breakdown =
+      reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "headroom_program_breakdown"));
+  const char* const uses = breakdown == nullptr ? nullptr : breakdown();
+  if (uses != nullptr) std::fprintf(file, ",\"breakdown\":%s", uses);
+  std::fputs("}\n", file);
   std::fclose(file);
   std::rename(temporary.c_str(), path.c_str());
 }

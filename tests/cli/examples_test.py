@@ -35,7 +35,7 @@ WRAPPER = """#!/usr/bin/env bash
 words=()
 for word; do
   words+=("$word")
-  if [[ $1 == dryrun && $word == -- ]]; then words+=(true); break; fi
+  if [[ $1 == dryrun && $word == -- ]]; then words+=(true "$*"); break; fi  # with the places of --vary
 done
 timeout "$REFUSAL_SECONDS" "$HEADROOM" "${words[@]}" 2>"$NOTES/$$.stderr"
 code=$?

@@ -107,6 +107,8 @@ std::string_view reason_text(Reason reason) {
       return "";
     case Reason::kOptimizer:
       return "made by an optimizer, which keeps it outside its state";
+    case Reason::kNoModules:
+      return "made outside of backward and of steps; in C++ no module says when it runs";
     case Reason::kNoEvent:
       return "the allocator reported no event for it";
   }

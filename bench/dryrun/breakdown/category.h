@@ -53,7 +53,7 @@ struct Life {
 Category category_of(const Life& life);
 
 // Why a block is kNotAttributed.
-enum class Reason : uint8_t { kNone, kOptimizer, kNoEvent };
+enum class Reason : uint8_t { kNone, kOptimizer, kNoModules, kNoEvent };
 std::string_view reason_text(Reason reason);
 
 }  // namespace headroom

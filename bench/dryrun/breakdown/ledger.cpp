@@ -114,6 +114,10 @@ void Ledger::add(Instant& instant, const Block& block, const Moment& now) const 
              .place = block.origin.place,
              .reason = Reason::kNone};
   if (key.category == Category::kNotAttributed) key.reason = Reason::kOptimizer;
+  if (key.category == Category::kProgram && !sees_modules_) {
+    key.category = Category::kNotAttributed;
+    key.reason = Reason::kNoModules;
+  }
   RowSum& sum = instant.rows[key];
   sum.bytes += block.requested;
   ++sum.blocks;

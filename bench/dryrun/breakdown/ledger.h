@@ -79,7 +79,9 @@ class Ledger {
  public:
   // is_over(call): the module's forward has returned.
   using IsOver = bool (*)(uint64_t call);
-  explicit Ledger(IsOver is_over) : is_over_(is_over) {}
+  // sees_modules: false where nothing tells which module's forward runs.
+  explicit Ledger(IsOver is_over, bool sees_modules = true)
+      : is_over_(is_over), sees_modules_(sees_modules) {}
 
   void allocate(uintptr_t address, int64_t bytes, int64_t requested, const Origin& origin,
                 const Moment& now);
@@ -127,6 +129,7 @@ class Ledger {
   void begin_window();
 
   IsOver is_over_;
+  bool sees_modules_;
   std::map<uintptr_t, Shared> live_;
   std::vector<Shared> at_start_;  // of the window
   std::vector<Event> events_;

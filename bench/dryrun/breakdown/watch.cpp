@@ -1,5 +1,7 @@
 // libheadroom_breakdown.so: the use of every block of libtorch's allocator. Loaded by the Python
 // hook of `headroom dryrun --breakdown`, which calls the functions at the end of this file.
+#include "bench/dryrun/breakdown/watch.h"
+
 #include <ATen/core/grad_mode.h>
 #include <ATen/record_function.h>
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -25,7 +27,10 @@ using c10::CachingDeviceAllocator::TraceEntry;
 struct Ledgers {
   std::mutex mutex;  // taken under the allocator's lock; nothing is allocated on the card under it
   std::map<int, Ledger> devices;
-  Ledger& of(int device) { return devices.try_emplace(device, is_call_over).first->second; }
+  bool sees_modules = true;
+  Ledger& of(int device) {
+    return devices.try_emplace(device, is_call_over, sees_modules).first->second;
+  }
 };
 Ledgers& ledgers() {
   static auto* const all = new Ledgers;  // threads may outlive the process's end
@@ -70,17 +75,6 @@ void on_block(int device, void* address, int64_t bytes, int64_t allocated, int64
   ledger.set_totals(allocated, reserved, now);
 }
 
-// pairs: an address and its owner, `count` times.
-void tag(const uint64_t* pairs, size_t count, Category purpose) {
-  static const uint32_t several = number_of("(several modules)");
-  const std::scoped_lock lock(ledgers().mutex);
-  for (auto& [device, ledger] : ledgers().devices) {
-    for (size_t i = 0; i < count; ++i) {
-      ledger.tag(pairs[2 * i], purpose, static_cast<uint32_t>(pairs[2 * i + 1]), several);
-    }
-  }
-}
-
 void on_workspace(void* address) {
   const uint64_t pair[] = {reinterpret_cast<uintptr_t>(address), 0};
   tag(pair, 1, Category::kWorkspaces);
@@ -107,7 +101,65 @@ const char* kept(std::string text) {
   return last->c_str();
 }
 
+using Listen = void(OnBlock, OnWorkspace);
+Listen* find_listen() {
+  return reinterpret_cast<Listen*>(dlsym(RTLD_DEFAULT, "headroom_on_blocks"));
+}
+
+void watch_operations() {
+  at::addGlobalCallback(
+      at::RecordFunctionCallback(begin, end)
+          .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
+}
+
+// Before the first block the allocator has no devices to attach to.
+void on_block_of_program(int device, void* address, int64_t bytes, int64_t allocated,
+                         int64_t reserved) {
+  static const bool is_attached = [] {
+    c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker(on_trace);
+    return true;
+  }();
+  if (is_attached) on_block(device, address, bytes, allocated, reserved);
+}
+
 }  // namespace
+
+void tag(const uint64_t* pairs, size_t count, Category purpose) {
+  static const uint32_t several = number_of("(several modules)");
+  const std::scoped_lock lock(ledgers().mutex);
+  for (auto& [device, ledger] : ledgers().devices) {
+    for (size_t i = 0; i < count; ++i) {
+      ledger.tag(pairs[2 * i], purpose, static_cast<uint32_t>(pairs[2 * i + 1]), several);
+    }
+  }
+}
+
+void end_step_of(uint32_t optimizer) {
+  if (!end_optimizer()) return;
+  const Moment now = moment();
+  const std::scoped_lock lock(ledgers().mutex);
+  for (auto& [device, ledger] : ledgers().devices) ledger.end_step(optimizer, now);
+}
+
+std::string finished_ledgers() {
+  const std::scoped_lock lock(ledgers().mutex);
+  auto all = nlohmann::json::array();
+  for (auto& [device, ledger] : ledgers().devices) {
+    ledger.finish(moment());
+    all.push_back(ledger_json(device, ledger));
+  }
+  return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+bool hear_blocks() {
+  Listen* const listen = find_listen();
+  if (listen == nullptr) return false;
+  ledgers().sees_modules = false;
+  watch_operations();
+  listen(on_block_of_program, on_workspace);
+  return true;
+}
+
 }  // namespace headroom
 
 using namespace headroom;
@@ -121,8 +173,7 @@ int headroom_breakdown_start(const char* torch_begins, const char* torch_parts,
                              size_t snapshot_entries) {
   using namespace c10::cuda::CUDACachingAllocator;
   set_python_places({torch_begins, torch_parts, package_begins, package_parts});
-  using Listen = void(OnBlock, OnWorkspace);
-  auto* listen = reinterpret_cast<Listen*>(dlsym(RTLD_DEFAULT, "headroom_on_blocks"));
+  Listen* const listen = find_listen();
   if (listen == nullptr) return 0;
   try {
     attachAllocatorTraceTracker(on_trace);
@@ -135,9 +186,7 @@ int headroom_breakdown_start(const char* torch_begins, const char* torch_parts,
   } catch (const std::exception&) {
     return 0;
   }
-  at::addGlobalCallback(
-      at::RecordFunctionCallback(begin, end)
-          .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
+  watch_operations();
   listen(on_block, on_workspace);
   return 1;
 }
@@ -154,12 +203,7 @@ void headroom_breakdown_tag(const uint64_t* pairs, size_t count, int purpose) {
   tag(pairs, count, static_cast<Category>(purpose));
 }
 
-void headroom_breakdown_end_optimizer(uint32_t owner) {
-  if (!end_optimizer()) return;
-  const Moment now = moment();
-  const std::scoped_lock lock(ledgers().mutex);
-  for (auto& [device, ledger] : ledgers().devices) ledger.end_step(owner, now);
-}
+void headroom_breakdown_end_optimizer(uint32_t owner) { end_step_of(owner); }
 
 // The live memory of a device now, as JSON; valid until the next call of this or of the next one.
 const char* headroom_breakdown_now(int device) {
@@ -170,12 +214,6 @@ const char* headroom_breakdown_now(int device) {
 // The peak and the steps of all devices; nothing is recorded afterwards.
 const char* headroom_breakdown_finish() {
   stop_python_places();
-  const std::scoped_lock lock(ledgers().mutex);
-  auto all = nlohmann::json::array();
-  for (auto& [device, ledger] : ledgers().devices) {
-    ledger.finish(moment());
-    all.push_back(ledger_json(device, ledger));
-  }
-  return kept(all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  return kept(finished_ledgers());
 }
 }

@@ -179,7 +179,8 @@ ordered_json breakdown_document(const ordered_json& document, const DryRunOutcom
     out["pid"] = process["pid"];
     if (process.contains("rank")) out["rank"] = process["rank"];
     out["reason"] = report.is_object() ? report.value("reason", "")
-                                       : "no Python with the start-up hook reported its memory";
+                                       : "no Python with the start-up hook, and no C++ program "
+                                         "with modules, reported its memory";
     out["devices"] = ordered_json::array();
     out["out_of_memory"] = ordered_json::array();
     if (!report.is_object()) continue;

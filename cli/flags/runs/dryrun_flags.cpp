@@ -170,7 +170,7 @@ std::vector<Flag> outcome_flags() {
   return {
       {"breakdown", "",
        "show the use of memory at the peak: parameters, gradients, optimizer state, activations\n"
-       "and so on, by module, line and operation (Python programs)",
+       "and so on, by module, line and operation",
        "Output"},
       {.name = "output",
        .value = "FILE",

@@ -1,0 +1,16 @@
+// The calls of a C++ program that libheadroom_blocks.so hands on; see Note [C++ programs].
+#pragma once
+
+namespace headroom {
+
+// The arguments are libtorch's: a torch::nn::Module, an at::Tensor, a torch::optim::Optimizer.
+struct OnCalls {
+  void (*registered)(void* module, const void* tensor, bool is_buffer) = nullptr;
+  void (*backward_begins)() = nullptr;
+  void (*backward_ends)() = nullptr;
+  void (*step_begins)(void* optimizer) = nullptr;
+  void (*step_ends)(void* optimizer) = nullptr;
+  const char* (*report)() = nullptr;  // JSON, at the process's end
+};
+
+}  // namespace headroom

@@ -1,0 +1,163 @@
+// A part of libheadroom_breakdown.so: the owners of memory in a C++ program. See Note [C++
+// programs] in bench/dryrun/breakdown/calls.cpp.
+#include <c10/util/Type.h>
+#include <torch/nn/module.h>
+#include <torch/optim.h>
+
+#include <mutex>
+#include <string>
+#include <typeinfo>
+#include <vector>
+
+#include "bench/dryrun/breakdown/calls.h"
+#include "bench/dryrun/breakdown/context.h"
+#include "bench/dryrun/breakdown/watch.h"
+
+namespace headroom {
+namespace {
+
+// Keeps no memory alive.
+using WeakTensor = c10::weak_intrusive_ptr<at::TensorImpl, at::UndefinedTensorImpl>;
+
+struct Owned {
+  WeakTensor tensor;
+  uint32_t owner;
+  bool is_buffer;
+};
+struct AllOwned {
+  std::mutex mutex;
+  std::vector<Owned> tensors;
+};
+AllOwned& all_owned() {
+  static auto* const all = new AllOwned;  // threads may outlive the process's end
+  return *all;
+}
+
+// "torch::nn::Linear" of a LinearImpl; during its construction, of the class that registers.
+uint32_t number_of_class(const std::type_info& type, const char* suffix) {
+  std::string name = c10::demangle(type.name());
+  if (name.ends_with("Impl")) name.resize(name.size() - 4);
+  return number_of(name + suffix);
+}
+
+class Tags {
+ public:
+  explicit Tags(Category purpose) : purpose_(purpose) {}
+  ~Tags() { tag(pairs_.data(), pairs_.size() / 2, purpose_); }
+  Tags(const Tags&) = delete;
+  Tags& operator=(const Tags&) = delete;
+  void add(const at::Tensor& tensor, uint32_t owner) {
+    if (!tensor.defined() || !tensor.is_cuda() || !tensor.has_storage()) return;
+    pairs_.push_back(reinterpret_cast<uint64_t>(tensor.storage().data()));
+    pairs_.push_back(owner);
+  }
+
+ private:
+  const Category purpose_;
+  std::vector<uint64_t> pairs_;
+};
+
+void tag_owned() {
+  Tags parameters(Category::kParameters);
+  Tags buffers(Category::kBuffers);
+  Tags gradients(Category::kGradients);
+  const std::scoped_lock lock(all_owned().mutex);
+  std::erase_if(all_owned().tensors, [](const Owned& one) { return one.tensor.expired(); });
+  for (const Owned& one : all_owned().tensors) {
+    auto held = one.tensor.lock();
+    if (!held.defined()) continue;
+    const at::Tensor tensor(std::move(held));
+    (one.is_buffer ? buffers : parameters).add(tensor, one.owner);
+    if (tensor.is_leaf() && tensor.requires_grad()) gradients.add(tensor.grad(), one.owner);
+  }
+}
+
+void registered(void* module, const void* tensor, bool is_buffer) {
+  const auto& value = *static_cast<const at::Tensor*>(tensor);
+  if (!value.defined()) return;
+  const uint32_t owner = number_of_class(typeid(*static_cast<torch::nn::Module*>(module)), "");
+  const std::scoped_lock lock(all_owned().mutex);
+  all_owned().tensors.push_back({WeakTensor(value.getIntrusivePtr()), owner, is_buffer});
+}
+
+void backward_begins() {
+  tag_owned();
+  begin_backward(0);
+}
+
+void backward_ends() {
+  tag_owned();
+  end_backward();
+}
+
+// The tensors of libtorch's own optimizers; the classes have no common way to them.
+std::vector<at::Tensor> tensors_of(torch::optim::OptimizerParamState& state) {
+  using namespace torch::optim;
+  if (auto* one = dynamic_cast<AdamWParamState*>(&state))
+    return {one->exp_avg(), one->exp_avg_sq(), one->max_exp_avg_sq()};
+  if (auto* one = dynamic_cast<AdamParamState*>(&state))
+    return {one->exp_avg(), one->exp_avg_sq(), one->max_exp_avg_sq()};
+  if (auto* one = dynamic_cast<SGDParamState*>(&state)) return {one->momentum_buffer()};
+  if (auto* one = dynamic_cast<AdagradParamState*>(&state)) return {one->sum()};
+  if (auto* one = dynamic_cast<RMSpropParamState*>(&state))
+    return {one->square_avg(), one->momentum_buffer(), one->grad_avg()};
+  return {};
+}
+
+void step_begins(void* optimizer) {
+  tag_owned();
+  const auto& own = *static_cast<torch::optim::Optimizer*>(optimizer);
+  const uint32_t owner = number_of_class(typeid(own), " (optimizer)");
+  {
+    // Those that no module registered: the first owner counts.
+    Tags parameters(Category::kParameters);
+    Tags gradients(Category::kGradients);
+    const std::scoped_lock lock(all_owned().mutex);
+    for (const auto& group : own.param_groups()) {
+      for (const at::Tensor& parameter : group.params()) {
+        const bool has_owner = std::any_of(
+            all_owned().tensors.begin(), all_owned().tensors.end(), [&](const Owned& one) {
+              return one.tensor._unsafe_get_target() == parameter.unsafeGetTensorImpl();
+            });
+        if (has_owner) continue;
+        parameters.add(parameter, owner);
+        gradients.add(parameter.grad(), owner);
+      }
+    }
+  }
+  begin_optimizer();
+}
+
+void step_ends(void* optimizer) {
+  auto& own = *static_cast<torch::optim::Optimizer*>(optimizer);
+  const uint32_t owner = number_of_class(typeid(own), " (optimizer)");
+  {
+    Tags states(Category::kOptimizerState);
+    for (auto& [key, state] : own.state()) {
+      for (const at::Tensor& tensor : tensors_of(*state)) states.add(tensor, owner);
+    }
+  }
+  end_step_of(owner);
+}
+
+const char* report() {
+  tag_owned();
+  static auto* const text = new std::string;
+  *text = R"({"reason":"","devices":)" + finished_ledgers() + R"(,"out_of_memory":[]})";
+  return text->c_str();
+}
+
+}  // namespace
+}  // namespace headroom
+
+// Fills in what libheadroom_blocks.so calls.
+extern "C" void headroom_hear_calls(headroom::OnCalls* calls) {
+  using namespace headroom;
+  if (!hear_blocks()) return;
+  *calls = {.registered = registered,
+            .backward_begins = backward_begins,
+            .backward_ends = backward_ends,
+            .step_begins = step_begins,
+            .step_ends = step_ends,
+            .report = report};
+}
