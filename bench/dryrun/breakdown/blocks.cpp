@@ -17,6 +17,7 @@
 
 #include <atomic>
 
+#include "bench/dryrun/breakdown/calls.h"
 #include "bench/dryrun/loaded_symbol.h"
 
 namespace {
@@ -46,6 +47,7 @@ namespace c10 {
 
 __attribute__((visibility("default"))) void reportMemoryUsageToProfiler(
     void* ptr, int64_t alloc_size, size_t total_allocated, size_t total_reserved, Device device) {
+  if (device.is_cuda()) headroom::begin_to_listen();
   const headroom::OnBlock listener = on_block;
   if (listener != nullptr && device.is_cuda()) {
     listener(device.index(), ptr, alloc_size, static_cast<int64_t>(total_allocated),

@@ -7,7 +7,8 @@
 //   libtorch's own and exported. Ours come first, tell a listener and call the real ones. They take
 //   pointers in place of libtorch's classes, as the calling convention passes them, because this
 //   library is also loaded into programs without libtorch. The listener is libheadroom_breakdown.so
-//   for the program's libtorch, loaded at the first of these calls.
+//   for the program's libtorch, loaded at the first of these calls, or
+//   at the first block.
 // Limits: a module in C++ does not say when its forward runs, so the rest has no use. Optimizers
 //   that are not libtorch's are the program's code. In Python the start-up hook tells all of this.
 #include "bench/dryrun/breakdown/calls.h"
@@ -67,6 +68,8 @@ void* step(Step* next, void* result, void* optimizer, void* closure) {
 }
 
 }  // namespace
+
+void headroom::begin_to_listen() { listener(); }
 
 #define HEADROOM_EXPORT extern "C" __attribute__((visibility("default")))
 

@@ -13,4 +13,7 @@ struct OnCalls {
   const char* (*report)() = nullptr;  // JSON, at the process's end
 };
 
+// Loads the listener of a C++ program, once.
+void begin_to_listen();
+
 }  // namespace headroom

@@ -25,10 +25,11 @@ TORCH_MODULE(Net);
 }  // namespace
 
 int main() {
+  // Before any module.
+  const torch::Tensor x = torch::rand({2048, 1024}, torch::kCUDA);
   Net net;
   net->to(torch::kCUDA);
   torch::optim::AdamW optimizer(net->parameters());
-  const torch::Tensor x = torch::rand({2048, 1024}, torch::kCUDA);
   for (int i = 0; i < 3; ++i) {
     optimizer.zero_grad();
     net(x).pow(2).mean().backward();
