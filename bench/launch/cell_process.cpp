@@ -33,8 +33,8 @@ std::vector<std::string> cell_environment(const RunSpec& spec,
                                           std::vector<std::string> set) {
   for (std::string& variable : stand_in_environment_of(spec, card))
     set.push_back(std::move(variable));
-  // Our own steps do not branch on values that they read (tests/virtual_gpu/steps/contract_test.py), so
-  // the stand-in does not report these reads.
+  // Our own steps do not branch on values that they read
+  // (tests/virtual_gpu/steps/contract_test.py), so the stand-in does not report these reads.
   if (card) set.emplace_back("HEADROOM_VIRTUAL_READS=expected");
   // Without a folder for compiled kernels libtorch would warn in every run.
   if (std::getenv("HOME") == nullptr && std::getenv("PYTORCH_KERNEL_CACHE_PATH") == nullptr) {

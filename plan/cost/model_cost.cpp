@@ -35,7 +35,8 @@ Extent extent_of(const Row& row, int64_t vocab_size) {
 // Approach: the tensors of headroom's own cross entropy (theory's rows of head and loss), and the
 //   probabilities that the entropy keeps. When backward starts, two of them have gradients beside
 //   the kept tensors: four numbers per logit in all, as measured in FP32, under autocast and with
-//   BF16 weights (tests/virtual_gpu/plans/plan_test.py). A number is FP32, or BF16 with BF16 weights.
+//   BF16 weights (tests/virtual_gpu/plans/plan_test.py). A number is FP32, or BF16 with BF16
+//   weights.
 // Limits: fused losses, which never hold the logits, need less.
 constexpr int64_t kPerLogitInBackward = 4;
 constexpr int64_t kPerLogitInForward = 3;

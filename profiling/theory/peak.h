@@ -30,8 +30,8 @@ inline constexpr const char* kAllocatorRounding = "allocator rounding";
 //   libtorch with default settings. Memory that a kernel takes for itself counts only if it is a
 //   workspace of cuBLAS or cuBLASLt, or listed in rehearsal/. Of a tensor encoded in parts
 //   (train/techniques/activations/quantize.h) two parts and the last are computed: the parts
-//   between leave the allocator as they find it. Checked by tests/virtual_gpu/steps/peak_test.py, within
-//   0.1 % for each technique and 0.5 % for combinations.
+//   between leave the allocator as they find it. Checked by tests/virtual_gpu/steps/peak_test.py,
+//   within 0.1 % for each technique and 0.5 % for combinations.
 struct Peak {
   int64_t allocated = 0;  // bytes, as in Record.peak
   int64_t requested = 0;  // of the same storages, before the allocator's rounding

@@ -215,7 +215,8 @@ TEST(ResultKey, ATokenFileThatChangedIsAnotherInput) {
   EXPECT_NE(result_key(spec, {}), before);
 }
 
-// The card itself, not the file that defines it. (tests/virtual_gpu/profile/profile_test.py changes one.)
+// The card itself, not the file that defines it. (tests/virtual_gpu/profile/profile_test.py changes
+// one.)
 TEST(ResultKey, TheFiguresOfAVirtualCardAreInIt) {
   const RunSpec spec{.device = parse_device("virtual:h200,bytes=1GiB")};
   const std::string card = result_conditions(spec)["card"];

@@ -1,5 +1,5 @@
-// A file that tests/virtual_gpu/cudart/runtimes_test.py copies to the name of NVIDIA's runtime of any
-// version: 12.4 as libcudart.so.12, 13.4 as libcudart.so.13.
+// A file that tests/virtual_gpu/cudart/runtimes_test.py copies to the name of NVIDIA's runtime of
+// any version: 12.4 as libcudart.so.12, 13.4 as libcudart.so.13.
 #include <dlfcn.h>
 
 #include <cstdlib>
