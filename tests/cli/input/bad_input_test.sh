@@ -210,7 +210,7 @@ expect 2 "card: 'rtx409' is unknown; did you mean rtx4090" fit --card rtx409 "${
 expect 2 "--card: 'rtx4090,l40s' is a list; the search for the smallest" fit --card rtx4090,l40s "${small[@]}"
 expect 2 "--bytes: '8GiB' sets the memory of one card" fit --card rtx4090,l40s "${small[@]}" --bytes 8GiB
 expect 2 "--bytes: 'unlimited' means that everything fits" "${fit[@]}" --bytes unlimited
-expect 2 "--allow: 'checkpont' is unknown; .*did you mean checkpoint" "${fit[@]}" --allow checkpont
+expect 2 "--allow: 'recomput' is unknown; .*did you mean recompute" "${fit[@]}" --allow recomput
 expect 2 "--allow: 'attention' is a technique that sets a value of another given flag" "${fit[@]}" --attention sdpa --allow attention
 expect 2 "--forbid: 'zero-4' is unknown" "${fit[@]}" --forbid zero-4
 expect 2 "needs several GPUs" "${fit[@]}" --forbid zero-3
