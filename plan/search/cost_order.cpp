@@ -56,10 +56,12 @@ constexpr std::array<CostRow, kTechniques> kTable = {{
      "pages mapped and unmapped while steps differ", TechniqueScope::kInRuns},
 }};
 
+bool is_of_runs(const CostRow& row) { return row.searched != TechniqueScope::kInPlans; }
+
 std::vector<std::string> words_in_runs() {
   std::vector<std::string> words;
   for (const CostRow& row : kTable) {
-    if (row.searched != TechniqueScope::kInPlans) words.emplace_back(row.word);
+    if (is_of_runs(row)) words.emplace_back(row.word);
   }
   return words;
 }
@@ -103,7 +105,7 @@ std::vector<Technique> parse_techniques(std::string_view flag, const std::string
   std::vector<Technique> techniques;
   for (const std::string& word : parse_list(flag, typed, example)) {
     const auto* const row = std::find_if(kTable.begin(), kTable.end(), [&](const CostRow& known) {
-      return word == known.word || word == known.key;
+      return is_of_runs(known) && (word == known.word || word == known.key);
     });
     if (row == kTable.end()) check_name(name, word, kWords, example);
     if (std::count(techniques.begin(), techniques.end(), row->technique) > 0) {
