@@ -15,6 +15,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from at_night import at_night  # noqa: E402
+
 HEADROOM = str(Path(sys.argv[1]).absolute())
 SCRIPT = [sys.executable, str(Path(__file__).resolve().parents[1] / "programs" / "train_batches.py")]
 
@@ -46,6 +49,7 @@ class Vary(unittest.TestCase):
         self.assertIn("failed for another reason than memory: batch 3: exit code 1: batch size 3 "
                       "is odd", done.stderr)
 
+    @at_night  # by day: tests/virtual_gpu/plans/fit_test.py
     def test_advice_is_only_what_was_tried_and_fits(self):
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder) / "run.json"

@@ -260,6 +260,18 @@ exit 7
         self.assertRegex(done.stderr.splitlines()[-1],
                          "^headroom: nothing fits: mib 700: out of memory, 700.000 MiB wanted")
 
+    def test_advice_for_a_program_that_ran_out_of_memory_is_what_fits(self):
+        program = ["sh", "-c", f'exec "{ALLOCATE}" $(({{mib}} * 1048576))']
+        done = subprocess.run([HEADROOM, "dryrun", "--card", "rtx4090", "--bytes", "1GiB", "--try-advice", "--vary",
+                               "mib=640..641", "--json", "run.json", "--", *program], cwd=self.folder,
+                              capture_output=True, text=True, check=False)
+        self.assertNotEqual(done.returncode, 0, done.stderr)  # the program's own
+        fits = [line for line in done.stderr.splitlines() if line.startswith("fits with ")]
+        self.assertEqual([line.rsplit(":", 1)[0] for line in fits], ["fits with mib 640"], done.stderr)
+        advice = json.loads((self.folder / "run.json").read_text())["advice"]
+        self.assertEqual([one["change"] for one in advice["fits"]], ["mib 640"])
+        self.assertGreater(advice["runs"], len(advice["fits"]))
+
     def test_the_place_may_be_in_the_programs_name(self):
         for n in (1, 2):
             (self.folder / f"run{n}").write_text("#!/bin/sh\nexit 0\n")
