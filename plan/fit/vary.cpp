@@ -91,16 +91,32 @@ class VarySearch {
 
 }  // namespace
 
+namespace {
+
+// One end of the range. The example shows all of the flag's value, not a number.
+int64_t bound_of(const std::string& typed, const std::string& bound, int64_t least) {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  try {
+    return parse_integer(kFlag, bound, least, kMost);
+  } catch (const UsageError&) {
+    throw UsageError(kFlag, typed,
+                     "has '" + bound + "' in its range; allowed there: integers from " +
+                         std::to_string(least) + " to " + std::to_string(kMost),
+                     kExample);
+  }
+}
+
+}  // namespace
+
 Vary parse_vary(const std::string& typed, const std::vector<std::string>& words) {
   const size_t equals = typed.find('=');
   const size_t dots = typed.find("..");
   if (equals == std::string::npos || equals == 0 || dots == std::string::npos || dots < equals) {
     throw UsageError(kFlag, typed, "is no name and range; allowed: NAME=FROM..TO", kExample);
   }
-  constexpr int64_t kMost = int64_t{1} << 40;
   Vary vary{.name = typed.substr(0, equals), .range = {}};
-  vary.range.least = parse_integer(kFlag, typed.substr(equals + 1, dots - equals - 1), 1, kMost);
-  vary.range.most = parse_integer(kFlag, typed.substr(dots + 2), vary.range.least, kMost);
+  vary.range.least = bound_of(typed, typed.substr(equals + 1, dots - equals - 1), 1);
+  vary.range.most = bound_of(typed, typed.substr(dots + 2), vary.range.least);
   const bool has_place = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
     return word.find(place_of(vary)) != std::string::npos;
   });

@@ -227,6 +227,7 @@ expect 2 "--vary is needed with a program" "${fit[@]}" -- true
 expect 2 "--vary: a program is needed after the flags and --" fit --card rtx4090 --vary batch=1..4
 expect 2 "--vary: 'batch=1..4' does not appear in the program's arguments; allowed: with \{batch\}" fit --card rtx4090 --vary batch=1..4 -- true
 expect 2 "--vary: 'batch=4' is no name and range" fit --card rtx4090 --vary batch=4 -- true '{batch}'
+expect 2 "--vary: 'batch=4..1' has '1' in its range; allowed there: integers from 4 to" fit --card rtx4090 --vary batch=4..1 -- true '{batch}'
 expect 2 "--model-size: 'small' applies to headroom's own runs only" "${fit[@]}" --vary batch=1..4 -- true '{batch}'
 expect 2 "argument 'true' belongs to no flag" fit --card rtx4090 --vary batch=1..4 true
 expect 2 "--skip-host-init applies to a program after -- only" "${fit[@]}" --skip-host-init
