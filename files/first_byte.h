@@ -6,9 +6,9 @@
 
 namespace headroom {
 
-// Of a regular file, or of a pipe that this process has open ("/dev/stdin", a shell's
-// "<(command)"); a pipe without data is waited for. std::nullopt where there is no byte, and of
-// everything else: a pipe by name would be torn if it were opened twice.
+// Reads a regular file, or a pipe that this process has open ("/dev/stdin", a shell's
+// "<(command)"), and waits for the pipe's data. std::nullopt if there is no byte, and for
+// everything else: opening a pipe by its name twice would lose its data.
 std::optional<char> first_byte(const std::string& path);
 
 }  // namespace headroom

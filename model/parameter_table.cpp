@@ -80,16 +80,16 @@ int64_t parameter_elements(const ParameterEntry& entry, const ModelConfig& confi
 }
 
 double parameter_sum(const ModelConfig& config, bool (*counted)(const ParameterEntry&)) {
-  double bound = 0;
+  double sum = 0;
   for (const ParameterEntry& entry : parameter_entries(config)) {
     if (!counted(entry)) continue;
     auto elements = static_cast<double>(entry.in_every_block() ? config.layers : 1);
     for (const char letter : std::string_view(entry.shape)) {
       if (letter != ' ') elements *= static_cast<double>(size_in_entry(letter, entry, config));
     }
-    bound += elements;
+    sum += elements;
   }
-  return bound;
+  return sum;
 }
 
 std::vector<ParameterRow> parameter_table(const ModelConfig& config) {

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <cstdint>
 #include <string>
 
 namespace headroom {
@@ -34,6 +35,16 @@ __attribute__((visibility("hidden"))) T* loaded_symbol(void* scope, const char* 
   if (wanted.path.empty()) return nullptr;
   void* own = dlopen(wanted.path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   return own == nullptr ? nullptr : reinterpret_cast<T*>(dlsym(own, name));
+}
+
+// "2.11.0", from libtorch's stable C interface; "" before it existed (2.9), and without libtorch.
+__attribute__((visibility("hidden"))) inline std::string libtorch_version() {
+  auto* const version =
+      loaded_symbol<uint64_t()>(RTLD_DEFAULT, "/libtorch_cpu.so", "aoti_torch_abi_version");
+  if (version == nullptr) return "";
+  const uint64_t packed = version();
+  const auto part = [&](int shift) { return std::to_string((packed >> shift) & 0xff); };
+  return part(56) + "." + part(48) + "." + part(40);
 }
 
 }  // namespace headroom

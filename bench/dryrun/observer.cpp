@@ -58,16 +58,6 @@ void note_totals(int device, size_t allocated, size_t reserved) {
   of_device.is_used.store(true, std::memory_order_relaxed);
 }
 
-// "2.11.0", from libtorch's stable C interface; "" before it existed (2.9).
-std::string libtorch_version() {
-  auto* version = headroom::loaded_symbol<uint64_t()>(RTLD_DEFAULT, "/libtorch_cpu.so",
-                                                      "aoti_torch_abi_version");
-  if (version == nullptr) return "";
-  const uint64_t packed = version();
-  const auto part = [&](int shift) { return std::to_string((packed >> shift) & 0xff); };
-  return part(56) + "." + part(48) + "." + part(40);
-}
-
 bool is_known(const std::string& version) {
   const std::string known =
       std::to_string(TORCH_VERSION_MAJOR) + "." + std::to_string(TORCH_VERSION_MINOR) + ".";
@@ -131,7 +121,7 @@ void write(const std::string& path) {
       RTLD_DEFAULT, "/libc10_cuda.so", "_ZN3c104cuda20CUDACachingAllocator9allocatorE");
   // No libtorch, or without CUDA, or its CUDA was never used.
   if (variable == nullptr || variable->load() == nullptr) return;
-  const std::string version = libtorch_version();
+  const std::string version = headroom::libtorch_version();
   const std::string temporary = path + ".tmp";
   std::FILE* file = std::fopen(temporary.c_str(), "w");
   if (file == nullptr) return;
@@ -144,7 +134,7 @@ void write(const std::string& path) {
     is_readable = add_totals(file);
   }
   std::fprintf(file, "],\"readable\":%s", is_readable ? "true" : "false");
-  // Of libheadroom_blocks.so, with --breakdown.
+  // libheadroom_blocks.so has it, which is loaded with --breakdown.
   const auto breakdown =
       reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "headroom_program_breakdown"));
   const char* const uses = breakdown == nullptr ? nullptr : breakdown();

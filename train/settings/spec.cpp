@@ -91,7 +91,7 @@ void check_weights(const RunSpec& spec) {
 
 // Field::beside of every setting that is not at its default.
 void check_beside(const RunSpec& spec) {
-  const RunSpec defaults;
+  static const RunSpec defaults;
   for (const Field& field : fields()) {
     if (field.beside.empty() || field.same(spec, defaults)) continue;
     const std::string given = field.flag() + " " + field.get(spec);

@@ -21,7 +21,7 @@ bool copy_row(Machine& machine, char* to, bool to_card, const char* from, bool f
   if (to_card) {
     if (from_card) {
       machine.contents.copy(as_address(to), as_address(from), bytes);
-    } else if (bytes > Contents::kMostAtOnce) {
+    } else if (bytes > Contents::kMostAtOnce) {  // host data has this limit under --route too
       machine.contents.forget(as_address(to), bytes);
     } else {
       machine.contents.write(as_address(to), from, bytes);

@@ -7,8 +7,7 @@
 //   libtorch's own and exported. Ours come first, tell a listener and call the real ones. They take
 //   pointers in place of libtorch's classes, as the calling convention passes them, because this
 //   library is also loaded into programs without libtorch. The listener is libheadroom_breakdown.so
-//   for the program's libtorch, loaded at the first of these calls, or
-//   at the first block.
+//   for the program's libtorch, loaded at the first of these calls or at the first block.
 // Limits: a module in C++ does not say when its forward runs, so the rest has no use. Optimizers
 //   that are not libtorch's are the program's code. In Python the start-up hook tells all of this.
 #include "bench/dryrun/breakdown/calls.h"
@@ -27,14 +26,12 @@ using headroom::OnCalls;
 
 // lib/torch-2.11/libheadroom_breakdown.so beside this library; "" without such a libtorch.
 std::string listener_path() {
-  auto* version = headroom::loaded_symbol<uint64_t()>(RTLD_DEFAULT, "/libtorch_cpu.so",
-                                                      "aoti_torch_abi_version");
+  const std::string version = headroom::libtorch_version();
   Dl_info own;
-  if (version == nullptr || dladdr(reinterpret_cast<void*>(&listener_path), &own) == 0) return "";
-  const uint64_t packed = version();
+  if (version.empty() || dladdr(reinterpret_cast<void*>(&listener_path), &own) == 0) return "";
   const std::string path = own.dli_fname;
-  return path.substr(0, path.rfind('/')) + "/torch-" + std::to_string((packed >> 56) & 0xff) + "." +
-         std::to_string((packed >> 48) & 0xff) + "/libheadroom_breakdown.so";
+  return path.substr(0, path.rfind('/')) + "/torch-" + version.substr(0, version.rfind('.')) +
+         "/libheadroom_breakdown.so";
 }
 
 // Empty in a Python program, and without a library for this libtorch.

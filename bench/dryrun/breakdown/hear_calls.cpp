@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <typeinfo>
+#include <unordered_set>
 #include <vector>
 
 #include "bench/dryrun/breakdown/calls.h"
@@ -109,17 +110,15 @@ void step_begins(void* optimizer) {
   const auto& own = *static_cast<torch::optim::Optimizer*>(optimizer);
   const uint32_t owner = number_of_class(typeid(own), " (optimizer)");
   {
-    // Those that no module registered: the first owner counts.
+    // A parameter belongs to its first owner: a module, or else its optimizer.
     Tags parameters(Category::kParameters);
     Tags gradients(Category::kGradients);
     const std::scoped_lock lock(all_owned().mutex);
+    std::unordered_set<const at::TensorImpl*> of_modules;
+    for (const Owned& one : all_owned().tensors) of_modules.insert(one.tensor._unsafe_get_target());
     for (const auto& group : own.param_groups()) {
       for (const at::Tensor& parameter : group.params()) {
-        const bool has_owner = std::any_of(
-            all_owned().tensors.begin(), all_owned().tensors.end(), [&](const Owned& one) {
-              return one.tensor._unsafe_get_target() == parameter.unsafeGetTensorImpl();
-            });
-        if (has_owner) continue;
+        if (of_modules.count(parameter.unsafeGetTensorImpl()) > 0) continue;
         parameters.add(parameter, owner);
         gradients.add(parameter.grad(), owner);
       }
@@ -150,7 +149,7 @@ const char* report() {
 }  // namespace
 }  // namespace headroom
 
-// Fills in what libheadroom_blocks.so calls.
+// Sets the functions that libheadroom_blocks.so calls.
 extern "C" void headroom_hear_calls(headroom::OnCalls* calls) {
   using namespace headroom;
   if (!hear_blocks()) return;

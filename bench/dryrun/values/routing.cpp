@@ -23,11 +23,6 @@ struct Route {
   uint64_t seed = 0;
 };
 
-uint64_t number_in(const char* variable) {
-  const char* const text = std::getenv(variable);
-  return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
-}
-
 const Route& route() {
   static const Route one = [] {
     const char* const text = std::getenv("HEADROOM_DRYRUN_ROUTE");
@@ -35,8 +30,10 @@ const Route& route() {
     const std::string word = text;
     if (word == "balanced") return Route{.rule = Rule::kBalanced};
     if (word == "worst") return Route{.rule = Rule::kWorst};
+    const char* const rank = std::getenv("RANK");
+    const uint64_t of_rank = rank == nullptr ? 0 : std::strtoull(rank, nullptr, 10);
     return Route{.rule = Rule::kSeeded,
-                 .seed = number_in("HEADROOM_DRYRUN_ROUTE") * 1000003 + number_in("RANK")};
+                 .seed = std::strtoull(text, nullptr, 10) * 1000003 + of_rank};
   }();
   return one;
 }

@@ -26,7 +26,7 @@ namespace headroom {
 // False if the program is not to be routed. Read once, from the environment.
 bool is_routing();
 
-// Whether an operation with these arguments (of aten::topk) selects experts of tokens.
+// True if aten::topk with these arguments selects experts for tokens.
 bool selects_experts(c10::ArrayRef<const c10::IValue> arguments);
 
 // Writes the indices that it returned. `experts`: the size of a row.

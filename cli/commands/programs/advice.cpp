@@ -25,7 +25,7 @@ class Advice {
       if (conf == before || is_over()) continue;
       request_.alloc_conf = conf;
       const std::string change = "--alloc-conf " + conf;
-      const ProgramRun run = tried(change);
+      const ProgramRun run = runs_.run(request_, change);
       if (run.fits == Fits::kYes) add(change, run, "");
     }
     request_.alloc_conf = before;
@@ -38,7 +38,7 @@ class Advice {
         vary, {request_.alloc_conf},
         [&](int64_t value, const std::string&) {
           request_.words = with_value(words, vary, value);
-          return tried(vary.name + " " + std::to_string(value));
+          return runs_.run(request_, vary.name + " " + std::to_string(value));
         },
         [this] { return is_over(); });
     for (const VaryAnswer& answer : result.answers) {
@@ -50,16 +50,11 @@ class Advice {
   }
 
   ordered_json document() {
-    return {{"runs", done_}, {"was_stopped", is_over()}, {"fits", std::move(fits_)}};
+    return {{"runs", runs_.done()}, {"was_stopped", is_over()}, {"fits", std::move(fits_)}};
   }
 
  private:
   bool is_over() { return runs_.stopped() || runs_.seconds() > kMostSeconds; }
-
-  ProgramRun tried(const std::string& name) {
-    ++done_;
-    return runs_.run(request_, name);
-  }
 
   void add(const std::string& change, const ProgramRun& run, const std::string& beyond) {
     fits_.push_back(
@@ -68,7 +63,6 @@ class Advice {
 
   DryRun request_;
   TriedRuns runs_;
-  int64_t done_ = 0;
   ordered_json fits_ = ordered_json::array();
 };
 

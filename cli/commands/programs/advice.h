@@ -1,16 +1,13 @@
 // Changes with which a program that ran out of memory fits, each tried by a run. No torch here.
 //
 // Note [Advice, tried]
-// Rationale: advice that was not run is a guess: another setting of the allocator may need more,
-// and
-//   a smaller batch may still not fit.
+// Rationale: advice that was not run is a guess: another setting of the allocator may need more
+//   memory, and a smaller batch may still not fit.
 // Approach: the program runs again, with each of the allocator's settings that `headroom fit`
-// tries,
-//   and then with smaller values of --vary, by the same search. Only runs that ended well are
-//   advice. Their output is not shown.
-// Limits: no run begins more than 10 minutes after the first one. A program that trains for long
-// has to
-//   be told to end after some steps, as in every dry run.
+//   tries, and then with smaller values of --vary, by the same search. Only runs that ended well
+//   are advice. Their output is not shown.
+// Limits: no run begins after 10 minutes of runs. A program that trains for long has to be told
+//   to end after some steps, as in every dry run.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -19,6 +19,7 @@ class TriedRuns {
   // Blocks until the program ended; its output is caught. After ^C every run is unknown at once.
   ProgramRun run(const DryRun& request, const std::string& name);
   bool stopped();
+  size_t done() const { return done_; }
   double seconds() const { return seconds_; }
 
  private:

@@ -12,7 +12,7 @@
 
 namespace headroom {
 
-// Like Generation, of which no token ends a sequence and no draw is cut.
+// A Generation in which no token ends a sequence and no draw is cut.
 struct ShapeGeneration {
   int64_t response_len = 0;
   int64_t prefill_chunk = 0;
