@@ -19,10 +19,17 @@ def until(condition, what, seconds=SOON):
     return found
 
 
+HELD = []
+
+
 def free_port():
-    with socket.socket() as any_port:
-        any_port.bind(("127.0.0.1", 0))
-        return any_port.getsockname()[1]
+    """A port that the kernel gives to nobody until this process ends. A server that sets SO_REUSEADDR, as torch's
+    store does, may bind it."""
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    HELD.append(held)
+    return held.getsockname()[1]
 
 
 def fields(pid):

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -50,8 +51,14 @@ def machine(number, port, *flags, nnodes=2, nproc=2, **environment):
 
 class Launch(unittest.TestCase):
     def ended(self, *processes):
-        """Exit codes, Records, and what was said of each."""
+        """Exit code, Records and stderr of each. One that has not ended by then is stopped, and all are printed."""
+        deadline = time.monotonic() + SOON
+        while (running := [one for one in processes if one.poll() is None]) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        for process in running:
+            process.terminate()
         outputs = [process.communicate(timeout=SOON) for process in processes]
+        self.assertFalse(running, f"not ended after {SOON} s: {outputs}")
         return [(process.returncode, [json.loads(line) for line in out.splitlines()], err)
                 for process, (out, err) in zip(processes, outputs)]
 

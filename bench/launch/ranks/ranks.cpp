@@ -22,27 +22,43 @@
 namespace headroom {
 namespace {
 
-// A free port of this machine.
-int free_port() {
-  const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  auto* const name = reinterpret_cast<sockaddr*>(&address);
-  const bool found = descriptor >= 0 && ::bind(descriptor, name, size) == 0 &&
-                     ::getsockname(descriptor, name, &size) == 0;
-  if (descriptor >= 0) ::close(descriptor);
-  if (!found) throw std::runtime_error("this machine has no free port for the ranks' store");
-  return ntohs(address.sin_port);
-}
+// A free port of this machine, held until rank 0's store listens there: the kernel gives a bound
+// port to nobody, and with SO_REUSEADDR on both sockets the store may bind it too.
+class HeldPort {
+ public:
+  HeldPort() : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const int yes = 1;
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    auto* const name = reinterpret_cast<sockaddr*>(&address);
+    const bool found =
+        descriptor_ >= 0 &&
+        ::setsockopt(descriptor_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) == 0 &&
+        ::bind(descriptor_, name, size) == 0 && ::getsockname(descriptor_, name, &size) == 0;
+    number_ = ntohs(address.sin_port);
+    if (found) return;
+    if (descriptor_ >= 0) ::close(descriptor_);
+    throw std::runtime_error("this machine has no free port for the ranks' store");
+  }
+  ~HeldPort() { ::close(descriptor_); }
+  HeldPort(const HeldPort&) = delete;
+  HeldPort& operator=(const HeldPort&) = delete;
+
+  int number() const { return number_; }
+
+ private:
+  int descriptor_;
+  int number_ = 0;
+};
 
 // Ranks of one machine connect at 127.0.0.1; without a loopback each would retry until its timeout.
-void check_loopback() {
+void check_loopback(int port) {
   const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>(free_port()));
+  address.sin_port = htons(static_cast<uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int failed = ::connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof(address));
   const int error = failed != 0 ? errno : 0;
@@ -134,8 +150,8 @@ Record run_ranks(const RunSpec& spec, const CellOptions& given) {
   CellOptions options = given;
   if (!options.forks) options.forks = forks_of_cells();
   const int64_t ranks = spec.mesh.ranks();
-  check_loopback();
-  const int port = free_port();
+  const HeldPort port;
+  check_loopback(port.number());
   RankWatch watch(ranks, silence(), options.on_talk);
   const StopSignal stop;
   std::atomic<int64_t> turn = 0;
@@ -147,7 +163,7 @@ Record run_ranks(const RunSpec& spec, const CellOptions& given) {
       end.rank = rank;
       try {
         end.record = run_one(spec_of_rank(spec, rank),
-                             options_of_rank(options, rank, ranks, port, stop, watch));
+                             options_of_rank(options, rank, ranks, port.number(), stop, watch));
       } catch (const std::exception& error) {
         end.record.spec = spec;
         end.record.reason = error.what();
