@@ -6,8 +6,10 @@
 
 namespace virtual_gpu {
 
-// True if there was an answer of that size; `to` then holds it.
-bool take_answer(void* to, uint64_t bytes);
+// Whether there was an answer of that size; `to` then holds it. A supposed one is still a read of
+// an unknown value.
+enum class Answered { kNo, kSupposed, kYes };
+Answered take_answer(void* to, uint64_t bytes);
 
 }  // namespace virtual_gpu
 
@@ -44,4 +46,6 @@ void virtual_gpu_pop_operands();
 void virtual_gpu_answer_next(const void* from, uint64_t bytes);
 // The same for every such copy, until the next answer, also one of 0 bytes, replaces it.
 void virtual_gpu_answer_all(const void* from, uint64_t bytes);
+// The same for copies of 4 and of 8 bytes, in place of zeros, where nobody else answers the read.
+void virtual_gpu_suppose_all(int64_t number);
 }

@@ -35,9 +35,9 @@ bool copy_row(Machine& machine, char* to, bool to_card, const char* from, bool f
   if (bytes <= Contents::kMostBytes && machine.contents.read(as_address(from), bytes, to)) {
     return true;
   }
-  if (take_answer(to, bytes)) return true;
-  machine.host.set_zero(to, bytes);
-  return false;
+  const Answered answered = take_answer(to, bytes);
+  if (answered == Answered::kNo) machine.host.set_zero(to, bytes);
+  return answered == Answered::kYes;
 }
 
 // Copies `rows` rows of `bytes`; each side may be host or device memory.

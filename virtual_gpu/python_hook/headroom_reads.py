@@ -19,12 +19,13 @@ MOST_PLACES = 1000
 DECISION_BYTES = 64  # as in virtual_gpu/report/host_read.h
 COPY_BYTES = 1024  # a few flags, copied as a tensor
 MOST_NAMED = 4  # of the lines of a loop
-HARMLESS = ("printed", "stored", "loss_scaling")
+HARMLESS = ("printed", "stored", "loss_scaling", "checked")
 COPIES = {"cpu", "to", "copy_", "numpy"}
 LISTS = {"tolist", "print", "format", "repr", "str"}
 # The purpose of reads in torch's own Python, by file.
 TORCH_READS = {
     os.path.join("amp", "grad_scaler.py"): "loss_scaling",
+    os.path.join("distributions", "distribution.py"): "checked",
     "_tensor_str.py": "printed",
     "serialization.py": "stored",
 }
@@ -124,6 +125,8 @@ class Reads:
             place.count += 1
             place.bytes += size
             in_a_row = self.loop.note(place.count == 1, place.may_wait(), place)
+        if place.use == "checked" and to is not None and size == 1:
+            ctypes.memset(to, 1, 1)  # a program that runs has valid arguments
         if place.answer is not None:
             place.answered += self.answers.write(place.answer, key, to, address, size)
         if size <= DECISION_BYTES and self.is_first:

@@ -36,7 +36,8 @@ bool is_test(const std::string& operation) {
   return is_one_of(operation, kNames);
 }
 
-// "steers", "may_steer", or another use of the value: "printed", "stored", "loss_scaling".
+// "steers", "may_steer", or another use of the value: "printed", "stored", "loss_scaling",
+// "checked".
 std::string effect_of(const std::string& operation, const std::string& use) {
   if (use == "condition" || use == "index") return "steers";
   if (!use.empty()) return use;
@@ -169,6 +170,7 @@ ordered_json host_reads_document(const json& stand_in, const json& allocator) {
           {"printed", counts["printed"]},
           {"stored", counts["stored"]},
           {"loss_scaling", counts["loss_scaling"]},
+          {"checked", counts["checked"]},
           {"answered", answered},
           {"lines", std::move(lines)}};
 }

@@ -39,6 +39,10 @@ const std::map<std::string, OfUniform> kOfUniform = {{"aten::all", OfUniform::kS
                                                      {"aten::logical_not", OfUniform::kOpposite},
                                                      {"aten::bitwise_not", OfUniform::kOpposite}};
 
+const std::set<std::string> kOfDistinct = {"aten::_unique", "aten::_unique2", "aten::unique_dim",
+                                           "aten::unique_consecutive",
+                                           "aten::unique_dim_consecutive"};
+
 // Operations that write running statistics, declared as inputs in their schemas, or call the
 // program back.
 bool writes_in_secret(const std::string& name) {
@@ -84,6 +88,7 @@ std::optional<Operation> operation_of(const c10::OperatorName& name) {
   }
   if (name.name == "aten::equal") operation.inside = Inside::kVerdict;
   if (name.name == "aten::nonzero") operation.inside = Inside::kCount;
+  if (kOfDistinct.count(name.name) != 0) operation.inside = Inside::kDistinct;
   if (name.name == "aten::mode") operation.inside = Inside::kFound;
   if (name.name == "aten::repeat_interleave") operation.inside = Inside::kValid;
   if (operation.inside == Inside::kVerdict) operation.is_view = false;  // a plain bool comes back
@@ -204,6 +209,7 @@ void answer_well(const Operation& operation) {
   const bool is_valid = true;
   if (operation.inside == Inside::kFound) stand_in().answer_all(found, sizeof found);
   if (operation.inside == Inside::kValid) stand_in().answer_all(&is_valid, sizeof is_valid);
+  if (operation.inside == Inside::kDistinct) stand_in().suppose_all(1);
 }
 
 void answer_inside(const Operation& operation, std::vector<c10::IValue> arguments) {

@@ -25,10 +25,10 @@ enum class Use {
 enum class OfUniform { kNothing, kSame, kOpposite };
 
 // The value that an operation copies to the host while it runs. kVerdict: a bool that it returns.
-// kCount: the number of its results. kFound: the result of a search; libtorch asserts that it found
-// something (mode of more than 2,048 values). kValid: a check of its arguments (no repeat is
-// negative).
-enum class Inside { kNothing, kVerdict, kCount, kFound, kValid };
+// kCount: the number of its results. kDistinct: the number of distinct elements. kFound: the result
+// of a search; libtorch asserts that it found something (mode of more than 2,048 values). kValid: a
+// check of its arguments (no repeat is negative).
+enum class Inside { kNothing, kVerdict, kCount, kDistinct, kFound, kValid };
 
 struct Operation {
   c10::OperatorHandle handle;
@@ -60,7 +60,7 @@ std::vector<at::Tensor> made_by(const Operation& operation,
                                 const std::vector<c10::IValue>& outputs);
 
 // Answers the reads of kFound and kValid: a search finds the first element, and the arguments are
-// valid.
+// valid. Of kDistinct it supposes one: elements that are all zeros are one distinct element.
 void answer_well(const Operation& operation);
 
 // Answers the operation's own read with the result on the host.

@@ -29,12 +29,13 @@ struct StandIn {
   void (*pop_operands)() = nullptr;
   void (*answer_next)(const void*, uint64_t) = nullptr;
   void (*answer_all)(const void*, uint64_t) = nullptr;
+  void (*suppose_all)(int64_t) = nullptr;
 
   bool is_whole() const {
     return read != nullptr && knows != nullptr && write != nullptr && keep_more != nullptr &&
            add_block != nullptr && complete != nullptr && remove_block != nullptr &&
            push_operands != nullptr && pop_operands != nullptr && answer_next != nullptr &&
-           answer_all != nullptr;
+           answer_all != nullptr && suppose_all != nullptr;
   }
 };
 
@@ -57,6 +58,7 @@ inline const StandIn& stand_in() {
     find_in_stand_in(found.pop_operands, "virtual_gpu_pop_operands");
     find_in_stand_in(found.answer_next, "virtual_gpu_answer_next");
     find_in_stand_in(found.answer_all, "virtual_gpu_answer_all");
+    find_in_stand_in(found.suppose_all, "virtual_gpu_suppose_all");
     return found;
   }();
   return functions;

@@ -239,7 +239,12 @@ class DryRun(unittest.TestCase):
             self.assertEqual(allocator["peak_allocated_bytes"], 4 * MEBI)
 
     def test_what_libtorch_checks_inside_by_values_that_are_not_known_is_well(self):
-        self.assertEqual(self.result("searches").out.split("\n"), ["[4] [4]", "[] []", "[0]", ""])
+        result = self.result("searches")
+        self.assertEqual(result.out.split("\n"), [
+            "[4] [4]", "[] []", "[0]", "[1] [1000] [1]", "[1, 2] [1000]", "[4]", ""])
+        effects = {line["operation"]: line["effect"] for line in result.processes[0]["host_reads"]["lines"]}
+        self.assertEqual(effects["unique"], "steers")  # one distinct element is supposed, not known
+        self.assertEqual((effects["Categorical"], effects["log_prob"]), ("checked", "checked"))
 
     def test_a_missing_tool_and_an_early_exit_lose_nothing(self):
         result = self.result("missing_tool")
