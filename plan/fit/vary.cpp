@@ -108,7 +108,8 @@ int64_t bound_of(const std::string& typed, const std::string& bound, int64_t lea
 
 }  // namespace
 
-Vary parse_vary(const std::string& typed, const std::vector<std::string>& words) {
+Vary parse_vary(const std::string& typed, const std::vector<std::string>& words,
+                const char* command) {
   const size_t equals = typed.find('=');
   const size_t dots = typed.find("..");
   if (equals == std::string::npos || equals == 0 || dots == std::string::npos || dots < equals) {
@@ -124,7 +125,7 @@ Vary parse_vary(const std::string& typed, const std::vector<std::string>& words)
     throw UsageError(kFlag, typed,
                      "does not appear in the program's arguments; allowed: with " + place_of(vary) +
                          " in one of them, behind --",
-                     kVaryCommand);
+                     command);
   }
   return vary;
 }

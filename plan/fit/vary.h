@@ -22,8 +22,9 @@ struct Vary {
   Range range;
 };
 
-// Throws UsageError, also if no word contains {name}.
-Vary parse_vary(const std::string& typed, const std::vector<std::string>& words);
+// Throws UsageError, also if no word contains {name}; its example is then `command`.
+Vary parse_vary(const std::string& typed, const std::vector<std::string>& words,
+                const char* command = kVaryCommand);
 
 // The words with {name} replaced by the value.
 std::vector<std::string> with_value(std::vector<std::string> words, const Vary& vary,

@@ -161,7 +161,7 @@ std::optional<Vary> take_vary(const Arguments& arguments, std::vector<std::strin
                      "(headroom fit --vary searches for the largest value that fits)",
                      kAdviceCommand);
   }
-  Vary vary = parse_vary(arguments.get("vary"), words);
+  Vary vary = parse_vary(arguments.get("vary"), words, kAdviceCommand);
   words = with_value(words, vary, vary.range.most);
   return vary;
 }

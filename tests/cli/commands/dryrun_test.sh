@@ -26,7 +26,7 @@ expect 0 'exit code 0' "${card[@]}" --breakdown --output b.json -- true
 grep -q '"processes": \[\]' b.json || fail "a breakdown of no process: $(<b.json)"
 expect 2 '--try-advice: .* --events both makes two runs' "${card[@]}" --events both --try-advice -- touch ran
 expect 2 '--vary: .* allowed: with --try-advice' "${card[@]}" --vary n=1..2 -- touch 'ran{n}'
-expect 2 '--vary: .* does not appear in the program' "${card[@]}" --try-advice --vary n=1..2 -- touch ran
+expect 2 '--vary: .* does not appear in the program.*example: headroom dryrun .*--try-advice --vary' "${card[@]}" --try-advice --vary n=1..2 -- touch ran
 expect 0 'exit code 0' "${card[@]}" --try-advice --vary n=1..2 -- touch 'with{n}'
 [[ -e with2 && ! -e with1 ]] || fail "the program ran with another value than the largest"
 expect 2 "--route: 'even' is none of balanced, worst, or a number" "${card[@]}" --route even -- touch ran
