@@ -119,6 +119,15 @@ Result nvmlDeviceGetCudaComputeCapability(DeviceHandle device, int* major, int* 
   });
 }
 
+Result nvmlDeviceGetMaxClockInfo(DeviceHandle device, int clock, unsigned* megahertz) {
+  const bool is_known = clock >= kGraphicsClock && clock <= kMemoryClock;
+  if (!is_known) return kNotSupported;
+  return answer(device, megahertz, [&] {
+    const int kilohertz = clock == kMemoryClock ? card().memory_clock_khz : card().clock_khz;
+    *megahertz = static_cast<unsigned>(kilohertz / 1000);
+  });
+}
+
 Result nvmlDeviceGetPciInfo_v3(DeviceHandle device, PciInfo* info) {
   return answer(device, info, [&] {
     const auto bus = static_cast<uint32_t>(pci_bus_of(device->card));

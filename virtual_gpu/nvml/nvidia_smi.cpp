@@ -23,6 +23,7 @@ Result nvmlDeviceGetUUID(DeviceHandle, char*, unsigned);
 Result nvmlDeviceGetPciInfo_v3(DeviceHandle, PciInfo*);
 Result nvmlDeviceGetMemoryInfo_v2(DeviceHandle, MemoryInfoV2*);
 Result nvmlDeviceGetCudaComputeCapability(DeviceHandle, int*, int*);
+Result nvmlDeviceGetMaxClockInfo(DeviceHandle, int, unsigned*);
 }
 
 namespace {
@@ -90,6 +91,13 @@ std::string capability_of(DeviceHandle card) {
   return std::to_string(major) + "." + std::to_string(minor);
 }
 
+template <Clock kClock>
+std::string highest_clock_of(DeviceHandle card) {
+  unsigned megahertz = 0;
+  nvmlDeviceGetMaxClockInfo(card, kClock, &megahertz);
+  return std::to_string(megahertz);
+}
+
 template <uint64_t MemoryInfoV2::*kPart>
 std::string mebibytes_of(DeviceHandle card) {
   MemoryInfoV2 info{};
@@ -116,6 +124,8 @@ const std::map<std::string, Field, std::less<>>& fields() {
         {"temperature.gpu", {}},
         {"power.draw", {"W", nullptr}},
         {"power.limit", {"W", nullptr}},
+        {"clocks.max.sm", {"MHz", highest_clock_of<kSmClock>}},
+        {"clocks.max.mem", {"MHz", highest_clock_of<kMemoryClock>}},
         {"clocks.sm", {"MHz", nullptr}},
         {"clocks.mem", {"MHz", nullptr}},
     };

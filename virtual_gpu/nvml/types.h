@@ -16,6 +16,9 @@ enum Result : int {
   kDriverNotLoaded = 9,
 };
 
+// nvmlClockType_t.
+enum Clock : int { kGraphicsClock = 0, kSmClock = 1, kMemoryClock = 2 };
+
 // One card of the host. NVML's handle is a pointer to it.
 struct Handle {
   int card = 0;

@@ -58,8 +58,9 @@ class Nvml(unittest.TestCase):
         asked = smi("--query-gpu=name,memory.total,memory.used,driver_version", "--format=csv").stdout.splitlines()
         self.assertEqual(asked[0], "name, memory.total [MiB], memory.used [MiB], driver_version")
         self.assertRegex(asked[2], rf"^{named[1][0]}, {mebibytes} MiB, 0 MiB, [0-9.]+$")
-        bare = smi("--query-gpu", "index,memory.total,utilization.gpu", "--format", "csv,noheader,nounits", "-i", "1")
-        self.assertEqual(bare.stdout, f"1, {mebibytes}, [N/A]\n")
+        bare = smi("--query-gpu", "index,memory.total,utilization.gpu,clocks.max.sm", "--format", "csv,noheader,nounits",
+                   "-i", "1")
+        self.assertEqual(bare.stdout, f"1, {mebibytes}, [N/A], 1980\n")  # of an H100, as Inductor asks
         for words, fault in (([], "the table"), (["-q"], "'-q'"), (["--query-gpu=colour", "--format=csv"], '"colour"'),
                              (["--query-gpu=name"], "--format=csv is needed"), (["-L", "-i", "7"], "-i 7")):
             refused = smi(*words)
