@@ -9,24 +9,7 @@ Needs accelerate, peft (lora, qlora) and bitsandbytes (qlora, adamw8bit, paged).
 import torch
 from accelerate import Accelerator
 from accelerate.utils import DeepSpeedPlugin, FullyShardedDataParallelPlugin
-from tuned_model import arguments, is_autocast, make_model, optimizer_class, rows_of, zero_config
-
-
-def make_optimizer(args, model):
-    name, parameters = args.optimizer, [p for p in model.parameters() if p.requires_grad]
-    if name == "muon":
-        of, settings = optimizer_class(args, model)
-        return of(parameters, **settings)
-    if name == "adamw":
-        return torch.optim.AdamW(parameters, fused=True)
-    if name == "sgd":
-        return torch.optim.SGD(parameters, lr=1e-3)
-    if name == "adafactor":
-        return torch.optim.Adafactor(parameters)
-    import bitsandbytes as bnb
-
-    return {"adamw8bit": bnb.optim.AdamW8bit, "paged": bnb.optim.PagedAdamW8bit, "lion": bnb.optim.Lion32bit}[name](
-        parameters, lr=1e-4)
+from tuned_model import arguments, is_autocast, make_model, make_optimizer, rows_of, zero_config
 
 
 def main():
@@ -48,7 +31,7 @@ def main():
 
         _apply_liger_kernel_to_instance(model.get_base_model() if hasattr(model, "get_base_model") else model)
     model.train()
-    optimizer = make_optimizer(args, model)
+    optimizer = make_optimizer(args, model, model.config.get_text_config().vocab_size)
     model, optimizer = accelerator.prepare(model, optimizer)
     rows = rows_of(accelerator.unwrap_model(model), args)
     tokens = torch.stack(rows[:args.batch]).to(accelerator.device)

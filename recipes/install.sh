@@ -3,6 +3,7 @@
 # and prints their versions. Quiet when there is nothing to do. Of an installed headroom the packages go into
 # ~/.local/share/headroom/stacks, and HEADROOM_TORCH_DIR names the torch.
 #   recipes/install.sh finetune     transformers, peft, trl, bitsandbytes, accelerate: 0.7 GB
+#   recipes/install.sh torchtune    torchtune, torchao, bitsandbytes: 0.5 GB
 #   recipes/install.sh serve        vLLM: 5 GB
 # Exit codes: 0 ready, 2 usage, 5 no torch in .venv, or pip failed.
 set -euo pipefail
@@ -13,7 +14,7 @@ fail() {
   exit "$1"
 }
 
-[[ $# -eq 1 && ($1 == finetune || $1 == serve) ]] || fail 2 "usage: recipes/install.sh finetune|serve"
+[[ $# -eq 1 && ($1 == finetune || $1 == torchtune || $1 == serve) ]] || fail 2 "usage: recipes/install.sh finetune|torchtune|serve"
 wanted=$recipes/requirements-$1.txt
 if [[ -f $recipes/../CMakePresets.json ]]; then
   cd "$recipes/.."

@@ -3,7 +3,6 @@
 import argparse
 
 import torch
-from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, AutoConfig, AutoModelForCausalLM
 
 # Names of transformers' TrainingArguments.
 OPTIMIZERS = {"adamw": "adamw_torch_fused", "adamw8bit": "adamw_bnb_8bit", "paged": "paged_adamw_8bit",
@@ -38,7 +37,7 @@ def arguments(description):
 
 def quantized_model(config, dtype, attention):
     """In 4 bits (NF4, double quantization), loaded as from a checkpoint; its tensors take no memory on the host."""
-    from transformers import BitsAndBytesConfig
+    from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, AutoModelForCausalLM, BitsAndBytesConfig
 
     with torch.device("meta"):
         shapes = AutoModelForCausalLM.from_config(config, dtype=dtype).state_dict()
@@ -50,6 +49,8 @@ def quantized_model(config, dtype, attention):
 
 
 def make_model(args):
+    from transformers import AutoConfig, AutoModelForCausalLM
+
     config = AutoConfig.from_pretrained(args.config)
     dtype = torch.bfloat16 if args.precision == "bf16" else torch.float32
     if args.method == "qlora":
@@ -92,6 +93,23 @@ def optimizer_class(args, model):
     """Of Trainer's argument: None where TrainingArguments names the optimizer."""
     vocabulary = model.config.get_text_config().vocab_size
     return (MuonAndAdamW, {"lr": 1e-3, "vocabulary": vocabulary}) if args.optimizer == "muon" else None
+
+
+def make_optimizer(args, model, vocabulary):
+    """Of a loop of its own."""
+    name, parameters = args.optimizer, [p for p in model.parameters() if p.requires_grad]
+    if name == "muon":
+        return MuonAndAdamW(parameters, lr=1e-3, vocabulary=vocabulary)
+    if name == "adamw":
+        return torch.optim.AdamW(parameters, fused=True)
+    if name == "sgd":
+        return torch.optim.SGD(parameters, lr=1e-3)
+    if name == "adafactor":
+        return torch.optim.Adafactor(parameters)
+    import bitsandbytes as bnb
+
+    return {"adamw8bit": bnb.optim.AdamW8bit, "paged": bnb.optim.PagedAdamW8bit, "lion": bnb.optim.Lion32bit}[name](
+        parameters, lr=1e-4)
 
 
 def zero_config(args):

@@ -4,6 +4,10 @@
 
 namespace headroom {
 
+std::string packages_of(const FineTuning& tuning) {
+  return tuning.stack == "torchtune" ? "torchtune" : "finetune";
+}
+
 std::vector<std::string> recipe_words(const FineTuning& tuning, const std::string& python) {
   const FineTuning plain;
   std::vector<std::string> words = {python, recipe_path(tuning.stack + "_recipe.py"), "--config",

@@ -26,12 +26,16 @@ struct FineTuning {
   int64_t zero = 0;    // by DeepSpeed's ZeRO of this stage, 2 or 3; 0 = by FSDP2
 };
 
-inline const std::vector<std::string> kStacks = {"trainer", "trl", "accelerate"};
+inline const std::vector<std::string> kStacks = {"trainer", "trl", "accelerate", "torchtune"};
 inline const std::vector<std::string> kTuningMethods = {"full", "lora", "qlora"};
 inline const std::vector<std::string> kTuningPrecisions = {"bf16", "mixed", "fp32"};
 inline const std::vector<std::string> kTuningOptimizers = {
     "adamw", "adamw8bit", "paged", "lion", "adafactor", "sgd", "muon"};
 inline const std::vector<std::string> kTuningAttentions = {"sdpa", "eager"};
+
+// The name of the stack's Python packages for recipes/install.sh: torchtune's are not those of
+// the others, because peft refuses the torchao that torchtune needs.
+std::string packages_of(const FineTuning& tuning);
 
 // The command for a machine that has the cards. With several, torchrun starts the program.
 std::vector<std::string> launch_words(const FineTuning& tuning, const std::string& python);

@@ -21,6 +21,10 @@ std::string variable_of(const std::string& stack) {
   return name + "_PYTHON";
 }
 
+std::string recipe_command(const std::string& stack) {
+  return stack == "torchtune" ? "headroom finetune --stack torchtune" : "headroom " + stack;
+}
+
 // The folder of an installed program's packages: recipes/install.sh computes the same.
 fs::path data_folder() {
   const char* const data = std::getenv("XDG_DATA_HOME");
@@ -45,7 +49,7 @@ std::string stack_python(const std::string& stack) {
     std::string python = (folder / "stacks" / stack / "bin" / "python").string();
     if (access(python.c_str(), X_OK) == 0) return python;
   }
-  throw std::runtime_error("the Python packages of headroom " + stack + " are not installed: run " +
+  throw std::runtime_error("the Python packages of " + recipe_command(stack) + " are not installed: run " +
                            stack_installation(stack) + ", or set " + variable +
                            " to a Python that has them beside torch 2.11");
 }

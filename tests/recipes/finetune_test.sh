@@ -29,6 +29,10 @@ expect 2 '--gpus: .* --method qlora are not sharded' "${ask[@]}" gpt2 --gpus 2 -
 expect 2 '--zero: .2. shards over several cards' "${ask[@]}" gpt2 --length 64 --zero 2
 expect 2 '--zero: .*2, 3' "${ask[@]}" gpt2 --length 64 --gpus 2 --zero 1
 expect 2 '--stack: .accelerate. is a plain loop, which packs nothing' "${ask[@]}" gpt2 --length 64 --packing --stack accelerate
+expect 2 '--stack: .torchtune. has no --liger; .*allowed with it: trainer, trl, accelerate' "${ask[@]}" gpt2 --length 64 --liger --stack torchtune
+expect 2 '--stack: .torchtune. has no --zero' "${ask[@]}" gpt2 --length 64 --gpus 2 --zero 2 --stack torchtune
+HEADROOM_TORCHTUNE_PYTHON='' expect 5 'finetune --stack torchtune are not installed: run ./recipes/install.sh torchtune|cannot write' \
+  "${ask[@]}" gpt2 --length 64 --stack torchtune --output /nosuch/f
 expect 2 '--largest: .*batch, length' "${ask[@]}" gpt2 --length 64 --largest width
 HEADROOM_FINETUNE_PYTHON='' expect 5 'run ./recipes/install.sh|cannot write' "${ask[@]}" gpt2 --length 64 --output /nosuch/f
 
@@ -50,6 +54,9 @@ grep -qE 'stack -m torch.distributed.run --nproc-per-node 4 .*--length 100 --fsd
 
 expect 0 '' "${gpt2[@]}" --gpus 2 --zero 3 --liger --packing --optimizer muon
 grep -qE -- '--packing --optimizer muon --liger --zero 3$' out || fail "other flags: $(<out)"
+
+HEADROOM_TORCHTUNE_PYTHON=$PWD/stack expect 0 '' "${gpt2[@]}" --gpus 2 --method qlora --stack torchtune
+grep -qE 'stack -m torch.distributed.run --nproc-per-node 2 .*torchtune_recipe.py .* --method qlora .* --fsdp$' out || fail "torchtune: $(<out)"
 
 # 2 GiB less the context of 384 MiB: 16 x 100 MiB and the weights.
 expect 0 'batch 16: fits, 1.625 GiB' "${gpt2[@]}" --largest batch

@@ -12,6 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / "build/stacks/finetune/bin/python"
+TORCHTUNE = ROOT / "build/stacks/torchtune/bin/python"
 SHAPES = sorted((ROOT / "recipes/models").glob("*.json"))
 COUNT = """
 import sys, torch
@@ -58,6 +59,18 @@ class Stacks(unittest.TestCase):
                     self.assertEqual(done.returncode, 0, done.stderr)
                     self.assertIn("fits on rtx4090", done.stdout)
                     self.assertIn("optimizer state", done.stdout)
+
+    @unittest.skipUnless(TORCHTUNE.exists(), "./recipes/install.sh torchtune was not run")
+    def test_torchtune_trains_with_every_method_on_one_card_and_on_two(self):
+        for method in ("full", "lora", "qlora"):
+            for cards in ("1", "2"):
+                with self.subTest(method=method, cards=cards):
+                    done = subprocess.run(
+                        [HEADROOM, "finetune", "--config", "llama-3.2-1b", "--card", "rtx4090", "--length", "256",
+                         "--gpus", cards, "--stack", "torchtune", "--method", method], capture_output=True, text=True,
+                        timeout=300)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertIn("fits on ", done.stdout)
 
 
 if __name__ == "__main__":

@@ -234,7 +234,7 @@ int print_answer(const Arguments& arguments, const TuningQuestion& question,
 int run_finetune(const Arguments& arguments) {
   TuningQuestion question = tuning_question_of(arguments);
   const std::optional<TuningSize> size = size_of(arguments, question);
-  question.python = stack_python("finetune");
+  question.python = stack_python(packages_of(question.tuning));
   if (arguments.has("output")) check_writable(arguments.get("output"));
   const HeldSignals signals;
   Recipes recipes(question, signals);

@@ -17,6 +17,22 @@ std::string tuning_word(const Arguments& arguments, const std::string& flag,
   return word;
 }
 
+// torchtune has its own layers and sharding.
+void check_torchtune(const FineTuning& tuning) {
+  if (tuning.stack != "torchtune") return;
+  const std::string flag = tuning.packing                ? "--packing"
+                           : tuning.liger                ? "--liger"
+                           : tuning.zero > 0             ? "--zero"
+                           : tuning.precision == "mixed" ? "--precision mixed"
+                           : tuning.attention == "eager" ? "--attention eager"
+                                                         : "";
+  if (flag.empty()) return;
+  throw UsageError("--stack", tuning.stack,
+                   "has no " + flag + "; allowed with it: trainer, trl" +
+                       (flag == "--packing" ? "" : ", accelerate"),
+                   "--stack trl " + (tuning.zero > 0 ? "--gpus 2 --zero 3" : flag));
+}
+
 void check_together(const Arguments& arguments, const FineTuning& tuning) {
   for (const char* flag : {"rank", "targets"}) {
     if (!arguments.has(flag) || tuning.method != "full") continue;
@@ -30,12 +46,13 @@ void check_together(const Arguments& arguments, const FineTuning& tuning) {
                      "is a plain loop, which packs nothing; allowed with --packing: trainer, trl",
                      "--packing --stack trl");
   }
+  check_torchtune(tuning);
   if (tuning.zero > 0 && tuning.cards == 1) {
     throw UsageError("--zero", std::to_string(tuning.zero),
                      "shards over several cards; allowed with it: --gpus 2 or more",
                      "--gpus 2 --zero " + std::to_string(tuning.zero));
   }
-  if (tuning.cards > 1 && tuning.method == "qlora") {
+  if (tuning.cards > 1 && tuning.method == "qlora" && tuning.stack != "torchtune") {
     throw UsageError(
         "--gpus", std::to_string(tuning.cards),
         "shards the weights, and those of --method qlora are not sharded here; allowed "
