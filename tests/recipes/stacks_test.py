@@ -23,6 +23,19 @@ for path in sys.argv[1:]:
     print(sum(p.numel() for p in model.parameters()))
 """
 
+TORCHAO = """
+import torch
+from torchao.optim import AdamW8bit, CPUOffloadOptimizer
+from torchao.quantization import int8_weight_only, quantize_
+model = torch.nn.Sequential(torch.nn.Linear(1024, 1024, bias=False), torch.nn.Linear(1024, 1024, bias=False)).cuda()
+quantize_(model, int8_weight_only(), lambda module, name: name == "0")
+trained = list(model[1].parameters())
+for optimizer in CPUOffloadOptimizer(trained, torch.optim.AdamW), AdamW8bit(trained):
+    model(torch.rand(8, 1024, device="cuda")).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
 
 class Stacks(unittest.TestCase):
     def test_the_shapes_have_as_many_parameters_as_transformers_counts(self):
@@ -59,6 +72,15 @@ class Stacks(unittest.TestCase):
                     self.assertEqual(done.returncode, 0, done.stderr)
                     self.assertIn("fits on rtx4090", done.stdout)
                     self.assertIn("optimizer state", done.stdout)
+
+    @unittest.skipUnless(TORCHTUNE.exists(), "./recipes/install.sh torchtune was not run")
+    def test_weights_and_states_of_torchao_are_shown_with_their_type(self):
+        done = subprocess.run([HEADROOM, "dryrun", "--card", "rtx4090", "--breakdown", "--", TORCHTUNE, "-c", TORCHAO],
+                              capture_output=True, text=True, timeout=600)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # A byte for a weight, a scale and a zero point for each row; two bytes of state, and scales for 256 of them.
+        self.assertRegex(done.stderr, r"Sequential.\* \(AffineQuantizedTensor\) +1 +1.012 MiB  parameters")
+        self.assertRegex(done.stderr, r"AdamW8bit \(optimizer\) \(OptimState8bit\) +1 +2.033 MiB  optimizer state")
 
     @unittest.skipUnless(TORCHTUNE.exists(), "./recipes/install.sh torchtune was not run")
     def test_torchtune_trains_with_every_method_on_one_card_and_on_two(self):

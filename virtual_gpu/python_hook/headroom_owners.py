@@ -27,6 +27,13 @@ def tensors_in(tensor):
             yield value
 
 
+def type_of(tensor):
+    """Its name; of a shard with the type of the shard."""
+    shard = getattr(tensor, "_local_tensor", None)
+    name = type(tensor).__name__
+    return f"{name} of {type_of(shard)}" if hasattr(shard, "__tensor_flatten__") else name
+
+
 def tensors_of_state(value):
     """All tensors in a state of an optimizer."""
     if hasattr(value, "untyped_storage"):
@@ -47,7 +54,7 @@ class Owners:
         self.modules = {}  # id: (weak reference, number of its path, path)
         self.roots = {}  # id: weak references of its tree
         self.parameters = {}  # id: (weak reference, number and path of its module)
-        self.optimizers = {}  # id: (weak reference, number)
+        self.optimizers = {}  # id: (weak reference, number, name)
         self.classes = {}  # name: how many roots or optimizers have it
         self.root = None  # the one that ran last
         self.has_half = False  # a module has parameters in 16 bits
@@ -103,7 +110,7 @@ class Owners:
             yield tensor.data_ptr(), number
             return
         if path:
-            number = self.number(f"{path} ({type(tensor).__name__})")
+            number = self.number(f"{path} ({type_of(tensor)})")
         for plain in tensors_in(tensor):
             try:
                 yield plain.untyped_storage().data_ptr(), number
@@ -139,12 +146,16 @@ class Owners:
         self.tag(GRADIENTS, [(p.grad, number, path) for p, number, path in live
                              if p is not None and p.requires_grad and p.is_leaf])
 
-    def number_of_optimizer(self, optimizer):
+    def learn_optimizer(self, optimizer):
+        """Number and name of its rows."""
         known = self.optimizers.get(id(optimizer))
         if known is None or known[0]() is not optimizer:
-            known = weakref.ref(optimizer), self.number(f"{self.new_name(optimizer)} (optimizer)")
-            self.optimizers[id(optimizer)] = known
-        return known[1]
+            name = f"{self.new_name(optimizer)} (optimizer)"
+            known = self.optimizers[id(optimizer)] = weakref.ref(optimizer), self.number(name), name
+        return known[1:]
+
+    def number_of_optimizer(self, optimizer):
+        return self.learn_optimizer(optimizer)[0]
 
     def see_optimizer(self, optimizer):
         """Also parameters that no module has; their gradients, before a hook of backward frees them."""
@@ -162,9 +173,9 @@ class Owners:
         self.tag(GRADIENTS, gradients)
 
     def tag_state(self, optimizer):
-        number = self.number_of_optimizer(optimizer)
-        states = list(optimizer.state.values())
-        self.tag(OPTIMIZER_STATE, [(t, number, "") for s in states for t in tensors_of_state(s)])
+        number, name = self.learn_optimizer(optimizer)
+        states = list(getattr(optimizer, "state", {}).values())  # torchao's CPUOffloadOptimizer has none
+        self.tag(OPTIMIZER_STATE, [(t, number, name) for s in states for t in tensors_of_state(s)])
         # apex's fused optimizers keep them in an attribute.
         masters = [value for name, value in vars(optimizer).items() if "master" in name]
         self.tag(MASTER_WEIGHTS, [(t, number, "") for t in tensors_of_state(masters)])

@@ -29,7 +29,7 @@ WIDTH, LAYERS, ROWS = 256, 4, 512  # of broken_down.py
 MATRIX = 4 * WIDTH * 4 * WIDTH
 PARAMETERS = LAYERS * 2 * MATRIX
 ROW_BYTES = 4 * ROWS * WIDTH  # of one activation of the model's width
-KNOWN = ["adamw", "threaded", "checkpointed", "accumulated", "autocast", "masters", "growing", "in_backward", "line_search",
+KNOWN = ["adamw", "threaded", "checkpointed", "accumulated", "autocast", "masters", "quantized", "growing", "in_backward", "line_search",
          "generated", "captured", "refused"] + (["compiled"] if IS_NIGHT else [])
 OTHERS = share_by_day(["train_transformer.py", "train_linear.py", "cuda/graphs.py", "cuda/searches.py", "out_of_memory.py,caught",
                        "cuda/recorded_blocks.py", "train_batches.py,--batch-size,2"], step=3)
@@ -192,6 +192,12 @@ class Breakdown(unittest.TestCase):
         self.assertEqual(uses["master weights"], PARAMETERS)
         self.assertEqual(uses["parameters"], PARAMETERS // 2)
         self.assertEqual(uses["optimizer state"], 2 * PARAMETERS + 4 * 2 * LAYERS)
+
+    def test_codes_and_scales_of_a_quantized_tensor_are_of_their_owner_with_its_type(self):
+        rows = {row["module"]: row["categories"] for row in self.device("quantized")["modules"]}
+        of_weight, of_state = (bytes_ + 4 * bytes_ // 128 for bytes_ in (WIDTH * WIDTH, PARAMETERS // 4 + WIDTH * WIDTH))
+        self.assertEqual(rows["Model.layers.* (Quantized)"], {"parameters": of_weight})
+        self.assertEqual(rows["QuantizedSGD (optimizer) (Quantized)"], {"optimizer state": of_state})
 
     def test_layers_are_folded_with_their_count(self):
         rows = {row["module"]: row for row in self.device("accumulated")["modules"]}

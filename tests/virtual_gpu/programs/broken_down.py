@@ -83,6 +83,55 @@ def masters():
         optimizer.zero_grad()
 
 
+class Quantized(torch.Tensor):
+    """Codes in 8 bits and their scales, as torchao's tensors are."""
+
+    @staticmethod
+    def __new__(cls, codes, scales):
+        return torch.Tensor._make_wrapper_subclass(cls, codes.shape, dtype=torch.float32, device=codes.device)
+
+    def __init__(self, codes, scales):
+        self.codes, self.scales = codes, scales
+
+    def __tensor_flatten__(self):
+        return ["codes", "scales"], None
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, arguments=(), named=None):
+        if function is torch.ops.aten.detach.default:
+            return cls(arguments[0].codes, arguments[0].scales)
+        raise NotImplementedError(str(function))
+
+
+def quantized_zeros(shape):
+    codes = torch.zeros(shape, dtype=torch.int8, device="cuda")
+    return Quantized(codes, torch.zeros(codes.numel() // 128, device="cuda"))
+
+
+class WithoutState(torch.optim.Optimizer):
+    """As torchao's CPUOffloadOptimizer, which makes others for its parameters."""
+
+    only = None
+
+    def __init__(self):
+        WithoutState.only = self
+
+
+class QuantizedSGD(torch.optim.SGD):
+    def step(self, closure=None):
+        for parameter in (p for group in self.param_groups for p in group["params"]):
+            if not self.state[parameter]:
+                self.state[parameter]["moment"] = quantized_zeros(parameter.shape)
+
+
+def quantized():
+    """A frozen weight in 8 bits, and the state of an optimizer in 8 bits."""
+    model = Model().cuda()
+    model.layers[0].frozen = torch.nn.Parameter(quantized_zeros((WIDTH, WIDTH)), requires_grad=False)
+    WithoutState()
+    train(model, QuantizedSGD(model.parameters(), lr=0.1))
+
+
 def growing():
     model = Model().cuda()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
