@@ -35,17 +35,47 @@ def arguments(description):
     return parser.parse_args()
 
 
-def quantized_model(config, dtype, attention):
-    """In 4 bits (NF4, double quantization), loaded as from a checkpoint; its tensors take no memory on the host."""
+def weights_in_4_bits(model, dtype):
+    """As a checkpoint that bitsandbytes quantized has them (NF4, double quantization), without values."""
+    from bitsandbytes.utils import pack_dict_to_tensor
+
+    weights = {name: torch.empty(x.shape, dtype=dtype) for name, x in model.named_parameters()}  # tied ones once
+    for name, module in model.named_modules():
+        if not isinstance(module, torch.nn.Linear) or module is model.get_output_embeddings():
+            continue
+        name, blocks = name + ".weight", -(-module.weight.numel() // 64)
+        weights[name] = torch.empty(module.weight.numel() // 2 // dtype.itemsize, 1, dtype=dtype)
+        weights[name + ".absmax"] = torch.empty(blocks, dtype=torch.uint8)
+        weights[name + ".quant_map"] = torch.empty(16)
+        weights[name + ".nested_absmax"] = torch.empty(-(-blocks // 256))
+        weights[name + ".nested_quant_map"] = torch.empty(256)
+        weights[name + ".quant_state.bitsandbytes__nf4"] = pack_dict_to_tensor({
+            "quant_type": "nf4", "blocksize": 64, "dtype": str(dtype).removeprefix("torch."),
+            "shape": tuple(module.weight.shape), "nested_blocksize": 256, "nested_dtype": "float32",
+            "nested_offset": 0.0})
+    return weights
+
+
+def quantized_model(config, dtype, attention, is_sharded):
+    """In 4 bits (NF4, double quantization), loaded as from a checkpoint; its tensors take no memory on the host.
+
+    Of one card the checkpoint is in `dtype`. To be sharded it is in 4 bits and stays on the host: FSDP moves the layers.
+    """
     from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, AutoModelForCausalLM, BitsAndBytesConfig
 
     with torch.device("meta"):
-        shapes = AutoModelForCausalLM.from_config(config, dtype=dtype).state_dict()
+        shape = AutoModelForCausalLM.from_config(config, dtype=dtype)
+    quantization = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_use_double_quant=True,
+                                      bnb_4bit_compute_dtype=dtype, bnb_4bit_quant_storage=dtype if is_sharded else None)
+    if is_sharded:
+        config.quantization_config = quantization.to_dict()
+        weights = weights_in_4_bits(shape, dtype)
+    else:
+        weights = {name: torch.empty(x.shape, dtype=dtype) for name, x in shape.named_parameters()}  # tied ones once
     return MODEL_FOR_CAUSAL_LM_MAPPING[type(config)].from_pretrained(
-        None, config=config, state_dict={name: torch.empty(x.shape, dtype=dtype) for name, x in shapes.items()},
-        dtype=dtype, attn_implementation=attention, device_map={"": torch.cuda.current_device()},
-        quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4",
-                                               bnb_4bit_use_double_quant=True, bnb_4bit_compute_dtype=dtype))
+        None, config=config, state_dict=weights, dtype=dtype, attn_implementation=attention,
+        device_map={"": "cpu" if is_sharded else torch.cuda.current_device()},
+        quantization_config=None if is_sharded else quantization)
 
 
 def make_model(args):
@@ -54,7 +84,7 @@ def make_model(args):
     config = AutoConfig.from_pretrained(args.config)
     dtype = torch.bfloat16 if args.precision == "bf16" else torch.float32
     if args.method == "qlora":
-        model = quantized_model(config, dtype, args.attention)
+        model = quantized_model(config, dtype, args.attention, args.fsdp)
     else:
         with torch.device("cpu" if args.fsdp or args.zero else "cuda"):  # their shards move
             model = AutoModelForCausalLM.from_config(config, dtype=dtype, attn_implementation=args.attention)
@@ -63,7 +93,7 @@ def make_model(args):
         return model
     from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
 
-    if args.method == "qlora":
+    if args.method == "qlora" and not args.fsdp:  # trl leaves it out, too: the table of tokens stays in 16 bits
         model = prepare_model_for_kbit_training(model, use_gradient_checkpointing=args.checkpointing)
     targets = args.targets if args.targets == "all-linear" else args.targets.split(",")
     return get_peft_model(model, LoraConfig(r=args.rank, lora_alpha=2 * args.rank, target_modules=targets,

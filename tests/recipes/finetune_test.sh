@@ -25,7 +25,7 @@ expect 2 '--method: .*full, lora, qlora' "${ask[@]}" gpt2 --method dora
 expect 2 '--rank: .* --method full trains all weights' "${ask[@]}" gpt2 --method full --rank 8
 expect 2 '--length: .* longer than the model.s positions; allowed: 1 to 1024' "${ask[@]}" gpt2 --length 1025
 expect 2 '--batch.*allowed: 1 to 4096' "${ask[@]}" gpt2 --batch 0
-expect 2 '--gpus: .* --method qlora are not sharded' "${ask[@]}" gpt2 --gpus 2 --method qlora
+expect 2 '--zero: .* shards no weights of --method qlora' "${ask[@]}" gpt2 --length 64 --gpus 2 --method qlora --zero 3
 expect 2 '--zero: .2. shards over several cards' "${ask[@]}" gpt2 --length 64 --zero 2
 expect 2 '--zero: .*2, 3' "${ask[@]}" gpt2 --length 64 --gpus 2 --zero 1
 expect 2 '--stack: .accelerate. is a plain loop, which packs nothing' "${ask[@]}" gpt2 --length 64 --packing --stack accelerate

@@ -7,6 +7,7 @@ usage: stacks_test.py HEADROOM [unittest arguments]
 import json
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -45,7 +46,7 @@ class Stacks(unittest.TestCase):
 
     def test_every_stack_shards_its_weights(self):
         for stack in ("trainer", "trl", "accelerate"):
-            for method in ("full", "lora"):
+            for method in ("full", "lora", "qlora"):
                 with self.subTest(stack=stack, method=method):
                     done = subprocess.run(
                         [HEADROOM, "finetune", "--config", "smollm2-135m", "--card", "rtx4090", "--length", "256",
@@ -53,6 +54,18 @@ class Stacks(unittest.TestCase):
                         timeout=300)
                     self.assertEqual(done.returncode, 0, done.stderr)
                     self.assertIn("communication buffers", done.stdout)
+
+    def test_weights_in_4_bits_leave_a_tied_head_tied(self):
+        with tempfile.TemporaryDirectory() as folder:
+            output = Path(folder) / "breakdown.json"
+            for cards in ("1", "2"):
+                subprocess.run([HEADROOM, "finetune", "--config", "smollm2-135m", "--card", "rtx4090", "--length", "256",
+                                "--method", "qlora", "--gpus", cards, "--output", output], check=True, timeout=300,
+                               capture_output=True)
+                rows = json.loads(output.read_text())["processes"][0]["devices"][0]["modules"]
+                tables = [row["categories"]["parameters"] for row in rows if row["categories"].get("parameters", 0) > 20 * 2**20]
+                with self.subTest(cards=cards):  # 49,152 rows of 576 numbers, in FP32 on one card, in BF16 on several
+                    self.assertEqual(tables, [49152 * 576 * 4 if cards == "1" else 49152 * 576 * 2 // 2])
 
     def test_the_other_kernels_optimizers_and_shardings_train(self):
         for flags in (["--liger"], ["--packing", "--stack", "trl"], ["--packing"], ["--method", "full", "--optimizer", "muon"],

@@ -21,7 +21,12 @@ def tensors_in(tensor):
                 yield from tensors_in(inner)
         return
     yield tensor
-    state = getattr(tensor, "quant_state", None)  # bitsandbytes
+    yield from tensors_of_quantization(tensor)
+
+
+def tensors_of_quantization(holder):
+    """bitsandbytes keeps scales beside the codes: of a parameter, and of its module, if FSDP made the parameter anew."""
+    state = getattr(holder, "quant_state", None)
     for value in vars(state).values() if hasattr(state, "__dict__") else ():
         if hasattr(value, "untyped_storage"):
             yield value
@@ -31,7 +36,7 @@ def type_of(tensor):
     """Its name; of a shard with the type of the shard."""
     shard = getattr(tensor, "_local_tensor", None)
     name = type(tensor).__name__
-    return f"{name} of {type_of(shard)}" if hasattr(shard, "__tensor_flatten__") else name
+    return name if type(shard).__name__ in ("NoneType", "Tensor", "Parameter") else f"{name} of {type_of(shard)}"
 
 
 def tensors_of_state(value):
@@ -133,6 +138,9 @@ class Owners:
         parameters = [(p, number, path) for module, number, path in known
                       for p in module._parameters.values() if p is not None]
         self.tag(PARAMETERS, parameters)
+        self.tag(PARAMETERS, [(t, number, path) for module, number, path in known
+                              if type(module._parameters.get("weight")).__name__ == "DTensor"
+                              for t in tensors_of_quantization(module)])
         self.has_half = self.has_half or any(p.dtype.itemsize == 2 for p, *_ in parameters)
         self.tag(BUFFERS, [(b, number, path) for module, number, path in known
                            for b in module._buffers.values()])

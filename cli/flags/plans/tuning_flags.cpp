@@ -52,12 +52,11 @@ void check_together(const Arguments& arguments, const FineTuning& tuning) {
                      "shards over several cards; allowed with it: --gpus 2 or more",
                      "--gpus 2 --zero " + std::to_string(tuning.zero));
   }
-  if (tuning.cards > 1 && tuning.method == "qlora" && tuning.stack != "torchtune") {
-    throw UsageError(
-        "--gpus", std::to_string(tuning.cards),
-        "shards the weights, and those of --method qlora are not sharded here; allowed "
-        "with it: 1",
-        "--gpus 1");
+  if (tuning.zero > 0 && tuning.method == "qlora") {
+    throw UsageError("--zero", std::to_string(tuning.zero),
+                     "shards no weights of --method qlora; FSDP2 does, without the flag; allowed "
+                     "with it: --method full or lora",
+                     "--method qlora --gpus 2");
   }
 }
 
