@@ -49,9 +49,9 @@ std::string stack_python(const std::string& stack) {
     std::string python = (folder / "stacks" / stack / "bin" / "python").string();
     if (access(python.c_str(), X_OK) == 0) return python;
   }
-  throw std::runtime_error("the Python packages of " + recipe_command(stack) + " are not installed: run " +
-                           stack_installation(stack) + ", or set " + variable +
-                           " to a Python that has them beside torch 2.11");
+  throw std::runtime_error("the Python packages of " + recipe_command(stack) +
+                           " are not installed: run " + stack_installation(stack) + ", or set " +
+                           variable + " to a Python that has them beside torch 2.11");
 }
 
 // The build tree has recipes only; the source tree has the script.

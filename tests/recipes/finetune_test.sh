@@ -33,6 +33,7 @@ expect 2 '--stack: .torchtune. has no --liger; .*allowed with it: trainer, trl, 
 expect 2 '--stack: .torchtune. has no --zero' "${ask[@]}" gpt2 --length 64 --gpus 2 --zero 2 --stack torchtune
 HEADROOM_TORCHTUNE_PYTHON='' expect 5 'finetune --stack torchtune are not installed: run ./recipes/install.sh torchtune|cannot write' \
   "${ask[@]}" gpt2 --length 64 --stack torchtune --output /nosuch/f
+expect 2 '--route: .other. is none of balanced, worst' "${ask[@]}" gpt2 --length 64 --route other
 expect 2 '--largest: .*batch, length' "${ask[@]}" gpt2 --length 64 --largest width
 HEADROOM_FINETUNE_PYTHON='' expect 5 'run ./recipes/install.sh|cannot write' "${ask[@]}" gpt2 --length 64 --output /nosuch/f
 
@@ -57,6 +58,12 @@ grep -qE -- '--packing --optimizer muon --liger --zero 3$' out || fail "other fl
 
 HEADROOM_TORCHTUNE_PYTHON=$PWD/stack expect 0 '' "${gpt2[@]}" --gpus 2 --method qlora --stack torchtune
 grep -qE 'stack -m torch.distributed.run --nproc-per-node 2 .*torchtune_recipe.py .* --method qlora .* --fsdp$' out || fail "torchtune: $(<out)"
+
+# A router's eight tokens get the first two experts.
+expect 0 '' "${gpt2[@]}" --targets routed --route worst
+grep -q 'fits on rtx4090: 366.000 MiB reserved' out || fail "worst: $(<out)"
+expect 0 '' "${gpt2[@]}" --targets routed --route balanced
+grep -q 'fits on rtx4090: 266.000 MiB reserved' out || fail "balanced: $(<out)"
 
 # 2 GiB less the context of 384 MiB: 16 x 100 MiB and the weights.
 expect 0 'batch 16: fits, 1.625 GiB' "${gpt2[@]}" --largest batch

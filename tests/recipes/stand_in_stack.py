@@ -16,6 +16,7 @@ def main():
     parser.add_argument("--method")
     parser.add_argument("--batch", type=int)
     parser.add_argument("--length", type=int)
+    parser.add_argument("--targets")
     parser.add_argument("--checkpointing", action="store_true")
     args, _ = parser.parse_known_args(sys.argv[2:])
     if args.config.endswith("broken.json"):
@@ -24,6 +25,9 @@ def main():
     weights = torch.empty((256 if args.method == "full" else 64) * mebi, device="cuda")
     per_token = mebi // 4 if args.checkpointing else mebi
     activations = [torch.empty(args.length * per_token, device="cuda") for _ in range(args.batch)]
+    if args.targets == "routed":  # the first expert keeps 25 MiB for each of its tokens
+        chosen = torch.rand(8, 4, device="cuda").topk(2, dim=-1).indices
+        activations.append(torch.empty(25 * mebi * int((chosen == 0).sum()), device="cuda"))
     print(weights.shape, len(activations))
 
 

@@ -88,6 +88,7 @@ class Recipes {
     DryRun request;
     request.card = question_.model.card;
     request.alloc_conf = alloc_conf;
+    request.route = question_.route;
     request.words = recipe_words(tuning, question_.python);
     if (tuning.cards > 1) {
       request.world_size = tuning.cards;
@@ -150,7 +151,8 @@ int exit_of_failure(const TuningQuestion& question, const QuietRun& quiet) {
                                                     " --rank 0 --skip-host-init";
   log_error("the training failed, not for lack of card memory: " + quiet.run.reason +
             "; its command, to run alone: headroom dryrun --card " + question.model.card.card.name +
-            ranks + " -- " + shell_command(recipe_words(tuning, question.python)));
+            ranks + (question.route.empty() ? "" : " --route " + question.route) + " -- " +
+            shell_command(recipe_words(tuning, question.python)));
   return kExitAllFailed;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/flags/flag_values.h"
+#include "cli/flags/runs/dryrun_flags.h"
 #include "text/quantity.h"
 #include "text/words.h"
 
@@ -104,6 +105,7 @@ std::vector<Flag> tuning_flags() {
       {"attention", "WORD", "sdpa or eager (default sdpa)", "Training"},
       {"liger", "", "Liger's Triton kernels in place of transformers' layers", "Training"},
       {"stack", "WORD", "program that trains: " + join(kStacks) + " (default trainer)", "Training"},
+      route_flag(),
   };
 }
 
@@ -126,6 +128,7 @@ TuningQuestion tuning_question_of(const Arguments& arguments) {
   tuning.optimizer = tuning_word(arguments, "optimizer", plain.optimizer, kTuningOptimizers);
   tuning.attention = tuning_word(arguments, "attention", plain.attention, kTuningAttentions);
   tuning.liger = arguments.has("liger");
+  question.route = route_of(arguments);
   tuning.cards = integer(arguments, "gpus", 1, 1, 4096);
   if (arguments.has("zero")) {
     check_choice("--zero", arguments.get("zero"), {"2", "3"}, "--gpus 2 --zero 3");

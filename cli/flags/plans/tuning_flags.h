@@ -15,6 +15,7 @@ std::vector<Flag> tuning_flags();
 struct TuningQuestion {
   ModelOnCard model;
   FineTuning tuning;
+  std::string route;   // of experts, as dryrun's
   std::string python;  // has the packages
 };
 

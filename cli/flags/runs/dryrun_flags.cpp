@@ -89,17 +89,6 @@ bool has_breakdown(const Arguments& arguments) {
   return has;
 }
 
-std::string route_of(const Arguments& arguments) {
-  const std::string text = arguments.get("route");
-  const bool is_seed = text.find_first_not_of("0123456789") == std::string::npos;
-  if (arguments.has("route") && text != "balanced" && text != "worst" &&
-      (!is_seed || text.empty() || text.size() > 18)) {
-    throw UsageError("--route", text, "is none of balanced, worst, or a number, the seed",
-                     "--route worst");
-  }
-  return text;
-}
-
 // Throws for files and tables of one run.
 void check_runs_twice(const Arguments& arguments) {
   const auto refuse = [&](const std::string& flag, const std::string& value,
@@ -157,13 +146,7 @@ std::vector<Flag> steering_flags() {
        "Values"},
       {"value-file", "FILE", "file of such values, one FILE:LINE=N per line; # begins a comment",
        "Values", FileUse::kRead},
-      {.name = "route",
-       .value = "RULE",
-       .help = "experts that the routers of a mixture of experts select for the tokens: balanced,\n"
-               "the same number of tokens for each; worst, the first experts for all tokens; a\n"
-               "number, drawn by this seed (Python programs)",
-       .group = "Values",
-       .example = "--route worst"}};
+      route_flag()};
 }
 
 std::vector<Flag> outcome_flags() {
@@ -202,6 +185,28 @@ std::vector<Flag> outcome_flags() {
 }
 
 }  // namespace
+
+Flag route_flag() {
+  return {.name = "route",
+          .value = "RULE",
+          .help =
+              "experts that the routers of a mixture of experts select for the tokens: balanced,\n"
+              "the same number of tokens for each; worst, the first experts for all tokens; a\n"
+              "number, drawn by this seed (Python programs)",
+          .group = "Values",
+          .example = "--route worst"};
+}
+
+std::string route_of(const Arguments& arguments) {
+  const std::string text = arguments.get("route");
+  const bool is_seed = text.find_first_not_of("0123456789") == std::string::npos;
+  if (arguments.has("route") && text != "balanced" && text != "worst" &&
+      (!is_seed || text.empty() || text.size() > 18)) {
+    throw UsageError("--route", text, "is none of balanced, worst, or a number, the seed",
+                     "--route worst");
+  }
+  return text;
+}
 
 CommandLine dryrun_command_line() {
   return {

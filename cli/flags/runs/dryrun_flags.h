@@ -16,6 +16,10 @@ inline constexpr const char* kAdviceCommand =
 
 CommandLine dryrun_command_line();
 
+// --route, of finetune too, and its checked value: "" = none. Throws UsageError.
+Flag route_flag();
+std::string route_of(const Arguments& arguments);
+
 // values: the texts of --value; words: the program and its arguments. Throws UsageError.
 DryRun dryrun_from(const Arguments& arguments, const std::vector<std::string>& values,
                    std::vector<std::string> words);
