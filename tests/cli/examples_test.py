@@ -204,6 +204,8 @@ class Examples(unittest.TestCase):
         self.scratch = tempfile.TemporaryDirectory()
         self.addCleanup(self.scratch.cleanup)
         self.folder = Path(self.scratch.name)
+        self.temporary = self.folder / "tmp"  # of runs that are killed, which leave their folders
+        self.temporary.mkdir()
         wrapper = self.folder / "bin" / "headroom"
         wrapper.parent.mkdir()
         wrapper.write_text(WRAPPER)
@@ -238,7 +240,8 @@ class Examples(unittest.TestCase):
             words = [*words[: words.index("--")], "--", "true"]
         try:
             done = subprocess.run(
-                [HEADROOM, *words], cwd=folder, env={**os.environ, "HEADROOM_CELL": STUB_CELL},
+                [HEADROOM, *words], cwd=folder,
+                env={**os.environ, "HEADROOM_CELL": STUB_CELL, "TMPDIR": str(self.temporary)},
                 timeout=REFUSAL_SECONDS, check=False, text=True, stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             )
@@ -263,6 +266,7 @@ class Examples(unittest.TestCase):
             "HEADROOM_CELL": STUB_CELL,
             "NOTES": str(notes),
             "REFUSAL_SECONDS": str(REFUSAL_SECONDS),
+            "TMPDIR": str(self.temporary),
         }
         for line in lines:
             self.provide(folder, line)

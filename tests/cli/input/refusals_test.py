@@ -98,7 +98,9 @@ class Refusals(unittest.TestCase):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         self.folder = Path(scratch.name)
-        self.environment = {**os.environ, "HEADROOM_CELL": STUB_CELL}
+        temporary = self.folder / "tmp"  # of runs that are killed, which leave their folders
+        temporary.mkdir()
+        self.environment = {**os.environ, "HEADROOM_CELL": STUB_CELL, "TMPDIR": str(temporary)}
         run = ["profile", "--model-size", "small", "--device", "virtual:h200", "--format", "json"]
         (self.folder / "profile").mkdir()
         record = self.typed(run, 60)[1]
