@@ -14,6 +14,7 @@ block of one shape runs the same libraries. region.json says how the parts fit t
 
 import json
 import operator
+import os
 import re
 import shutil
 import sys
@@ -21,6 +22,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
+# Else torch starts two Pythons that compile the kernels of a region; their start takes longer than ten kernels.
+os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch import config as functorch_config

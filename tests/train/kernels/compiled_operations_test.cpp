@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/launch/preparation/compiled_regions.h"
+#include "tests/at_night.h"
 #include "tests/files/scratch_directory.h"
 #include "train/kernels/operations/operation_settings.h"
 #include "train/optim/optimizer.h"
@@ -66,7 +67,10 @@ bool same_bits(const Tensor& a, const Tensor& b) {
 
 class CompiledOperations : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { setenv("XDG_CACHE_HOME", cache().path().c_str(), 1); }
+  // By day CTest gives a cache that stays in the build folder.
+  static void SetUpTestSuite() {
+    setenv("XDG_CACHE_HOME", cache().path().c_str(), is_at_night() ? 1 : 0);
+  }
 
   static const ScratchDirectory& cache() {
     static const ScratchDirectory kCache;
