@@ -26,6 +26,7 @@ LAUNCHERS = {  # the second one imports torch once for all ranks
     "torchrun": lambda count: ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}"],
     "fork": lambda count: [str(PROGRAMS / "processes/forked.py"), str(count)],
 }
+QUICK = [str(PROGRAMS / "processes/quick_end.py")]
 LAYERS, LAYER_BYTES, RANKS, STEPS = 4, 1024 * 1024 * 4, 2, 2
 
 
@@ -33,7 +34,7 @@ class Result:
     def __init__(self, *arguments: str, program: str = "ranks/ranks.py", count: int = RANKS,
                  job: list[str] | None = None, launcher: str = "fork"):
         """On `count` cards by the launcher, or as single ranks of `job` without one."""
-        launch = [sys.executable, *(LAUNCHERS[launcher](count) if job is None else [])]
+        launch = [sys.executable, *(LAUNCHERS[launcher](count) if job is None else QUICK)]
         with tempfile.TemporaryDirectory() as scratch:
             report = Path(scratch, "report.json")
             command = [HEADROOM, "dryrun", "--card", "h100-80gb",

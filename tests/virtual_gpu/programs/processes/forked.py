@@ -14,6 +14,7 @@ import torch.distributed.tensor  # noqa: F401  the largest part of a program's s
 
 sys.path.append(str(Path(__file__).resolve().parents[3]))
 from processes import free_port  # noqa: E402
+from quick_end import end  # noqa: E402
 
 
 def run(rank: int, ranks: int, port: int) -> None:
@@ -23,6 +24,7 @@ def run(rank: int, ranks: int, port: int) -> None:
     # One write for a line: with PYTHONUNBUFFERED print() makes two, and the ranks share a pipe.
     sys.stdout.reconfigure(line_buffering=True, write_through=False)
     runpy.run_path(sys.argv[0], run_name="__main__")
+    end()
 
 
 def main() -> None:
@@ -33,7 +35,7 @@ def main() -> None:
     for rank in range(ranks):
         pid = os.fork()
         if pid == 0:
-            return run(rank, ranks, port)
+            run(rank, ranks, port)
         running.add(pid)
     code = 0
     while running:
@@ -43,7 +45,7 @@ def main() -> None:
         if code:
             for other in running:
                 os.kill(other, signal.SIGTERM)
-    sys.exit(code)
+    end(code)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import sys
 
 import torch
 import torch._dynamo  # noqa: F401  the largest part of a start: the first step of an optimizer imports it
+from quick_end import end
 
 
 def main() -> None:
@@ -28,9 +29,10 @@ def main() -> None:
             sys.argv = text.split(",")
             sys.path[0] = os.path.dirname(sys.argv[0])
             runpy.run_path(sys.argv[0], run_name="__main__")
-            return
+            end()
         print(pid, text, flush=True)
         os.waitpid(pid, 0)
+    end()
 
 
 if __name__ == "__main__":
