@@ -1,7 +1,9 @@
 """The runs of dryrun_test.py: flags and program by name, and the figures of one run."""
 from __future__ import annotations
 
+import copy
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,6 +24,11 @@ def python(name: str, *arguments: str) -> list[str]:
     return [*PYTHON, str(PROGRAMS / name), *arguments]
 
 
+def quick(name: str, *arguments: str) -> list[str]:
+    """Ends sooner, where the end is nothing that is tested."""
+    return python("processes/quick_end.py", str(PROGRAMS / name), *arguments)
+
+
 def line_of(mark: str) -> str:
     """Of programs/steered.py: "steered.py:15"."""
     lines = (PROGRAMS / "steered.py").read_text().splitlines()
@@ -35,30 +42,38 @@ def values(start: str, *numbers: str) -> list[str]:
     return [word for i, number in enumerate(numbers, first) for word in ("--value", f"steered.py:{i}={number}")]
 
 
+# Programs of one run, which imports torch once. The first ones do not make it doubt the peak.
+TOGETHER = {
+    "calm": {"log": "steered.py,log", "answers": "steered.py,answers", "generate": "steered.py,wait"},
+    "doubted": {"router": "steered.py,router", "searches": "cuda/searches.py"},
+}
+
+
+def in_turn(name: str) -> list[str]:
+    return python("processes/in_turn.py", *(str(PROGRAMS / text) for text in TOGETHER[name].values()))
+
+
 # name: (flags, program). Everything runs on a card of 24 GiB unless the flags say otherwise.
 RUNS = {
     "linear": (["--snapshot", "linear.pickle"], python("train_linear.py")),
     "expandable": (["--alloc-conf", "expandable_segments:True"], python("train_linear.py")),
-    "async": (["--alloc-conf", "backend:cudaMallocAsync"], python("train_linear.py")),
+    "async": (["--alloc-conf", "backend:cudaMallocAsync"], quick("train_linear.py")),
     # By day with a snapshot alone, at night beside the run without.
-    "transformer": ([] if IS_NIGHT else ["--snapshot", "transformer.pickle"], python("train_transformer.py")),
-    "transformer_snapshot": (["--snapshot", "transformer.pickle"], python("train_transformer.py")),
-    "router": ([], python("steered.py", "router")),
-    "router_hit": (["--value", f"{line_of('router reads')}=8"], python("steered.py", "router")),
-    "equal": ([], python("steered.py", "equal")),
-    "equal_true": (["--value", f"{line_of('equal reads')}=true"], python("steered.py", "equal")),
-    "log": ([], python("steered.py", "log")),
-    "hold": ([], python("steered.py", "hold")),
-    "answers": (values("torch.bfloat16", "1.5", "7", "1", "-2*2,3"), python("steered.py", "answers")),
-    "generate": (["--value", f"{line_of('wait reads')}=0*6,1", "--value", "nosuch.py:3=1"],
-                 python("steered.py", "wait")),
+    "transformer": ([] if IS_NIGHT else ["--snapshot", "transformer.pickle"], quick("train_transformer.py")),
+    "transformer_snapshot": (["--snapshot", "transformer.pickle"], quick("train_transformer.py")),
+    "router_hit": (["--value", f"{line_of('router reads')}=8"], quick("steered.py", "router")),
+    "equal": ([], quick("steered.py", "equal")),
+    "equal_true": (["--value", f"{line_of('equal reads')}=true"], quick("steered.py", "equal")),
+    "hold": ([], quick("steered.py", "hold")),
+    "calm": ([*values("torch.bfloat16", "1.5", "7", "1", "-2*2,3"), "--value", f"{line_of('wait reads')}=0*6,1",
+              "--value", "nosuch.py:3=1"], in_turn("calm")),
+    "doubted": ([], in_turn("doubted")),
     "stopped": (["--snapshot", "stopped.pickle"], python("steered.py", "wait", "TERM")),
     "interrupted": ([], python("steered.py", "wait", "INT")),
-    "graphs": ([], python("cuda/graphs.py")),
-    "searches": ([], python("cuda/searches.py")),
-    "streams": (["--count", "2"], python("cuda/loader_streams.py")),
+    "graphs": ([], quick("cuda/graphs.py")),
+    "streams": (["--count", "2"], quick("cuda/loader_streams.py")),
     "oom": (["--snapshot", "oom.pickle"], python("out_of_memory.py", "raised")),
-    "oom_small": (["--bytes", "4GiB"], python("out_of_memory.py", "caught")),
+    "oom_small": (["--bytes", "4GiB"], quick("out_of_memory.py", "caught")),
     "torchrun": (["--count", "2", "--snapshot", "ranks.pickle"],
                  [*TORCHRUN, str(PROGRAMS / "ranks/two_processes.py")]),
     "forks": ([], python("processes/forks.py", "abort")),
@@ -67,8 +82,8 @@ RUNS = {
     "killed_late": ([], python("processes/endings.py", "killed")),
     "terminates_itself": (["--snapshot", "terminated.pickle"], python("processes/endings.py", "SIGTERM")),
     "hangs_up_itself": ([], python("processes/endings.py", "SIGHUP")),
-    "host_weights": ([], python("cuda/host_weights.py", "16", "2048")),
-    "skip_host_init": (["--skip-host-init"], python("cuda/host_weights.py", "16", "2048")),
+    "host_weights": ([], quick("cuda/host_weights.py", "16", "2048")),
+    "skip_host_init": (["--skip-host-init"], quick("cuda/host_weights.py", "16", "2048")),
     "isolated": ([], [*PYTHON, "-I", str(PROGRAMS / "train_linear.py")]),
     "interrupts": ([], python("processes/interrupts.py")),
     "killed": ([], python("steered.py", "wait", "KILL")),
@@ -99,6 +114,15 @@ class Result:
     @property
     def processes(self) -> list[dict]:
         return self.document["processes"]
+
+    def part(self, text: str) -> Result:
+        """One of the programs of in_turn.py: its output and its process; messages and document are of all."""
+        part = copy.copy(self)
+        heading = re.search(rf"^(\d+) \S*/{re.escape(text)}\n", self.out, re.MULTILINE)
+        part.out = re.split(r"^\d+ /.*\n", self.out[heading.end():], maxsplit=1, flags=re.MULTILINE)[0]
+        own = [process for process in self.processes if process["pid"] == int(heading[1])]
+        part.document = {**self.document, "processes": own}
+        return part
 
     @property
     def device(self) -> dict:

@@ -18,7 +18,8 @@ import unittest
 from pathlib import Path
 
 HEADROOM = str(Path(sys.argv[1]).absolute())
-PROGRAM = Path(__file__).resolve().parents[1] / "programs" / "cuda/masks.py"
+PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
+PROGRAM = PROGRAMS / "cuda/masks.py"
 SOON = 240  # seconds
 MOUNTED = ["unshare", "-rm", "sh", "-c", 'mount -t tmpfs -o size=4m none "$0" && exec "$@"']
 
@@ -36,7 +37,9 @@ class Masks(unittest.TestCase):
         self.folder = Path(scratch.name)
 
     def run_dry(self, flags, *words, code=0, before=(), **environment):
-        command = [*before, HEADROOM, "dryrun", "--card", "a100-80gb", *flags, "--", sys.executable,
+        as_programs_end = "fill" in words  # on a full disk
+        quick = [] if as_programs_end else [str(PROGRAMS / "processes/quick_end.py")]
+        command = [*before, HEADROOM, "dryrun", "--card", "a100-80gb", *flags, "--", sys.executable, *quick,
                    str(PROGRAM), *words]
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=SOON,
                               check=False, env={**os.environ, **environment})
