@@ -20,16 +20,21 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from at_night import at_night  # noqa: E402
+from at_night import IS_NIGHT, at_night  # noqa: E402
 
 HEADROOM = str(Path(sys.argv[1]).absolute())
-PROGRAM = Path(__file__).resolve().parents[1] / "programs" / "ranks/rank_faults.py"
+PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
+PROGRAM = PROGRAMS / "ranks/rank_faults.py"
 LAUNCHER = [sys.executable, "-m", "torch.distributed.run"]
 END_SECONDS = 30  # in which the others end; the start of torch's processes comes on top
 START_SECONDS = 90  # on a busy machine of two cores
 
 
-def command(*arguments: str, gpus: int = 2, ranks: int = 2, launch: list[str] | None = None):
+def command(*arguments: str, gpus: int = 2, ranks: int = 2, launch: list[str] | None = None, forks: bool = False):
+    """By torchrun, or by a launcher that imports torch once; at night always by torchrun."""
+    if forks and not IS_NIGHT:
+        forked = [sys.executable, str(PROGRAMS / "processes/forked.py"), str(ranks), str(PROGRAM)]
+        return [HEADROOM, "dryrun", "--card", "h100-80gb", f"--gpus={gpus}", "--", *forked, *arguments]
     return [HEADROOM, "dryrun", "--card", "h100-80gb", f"--gpus={gpus}", "--", *LAUNCHER,
             *(launch or ["--standalone"]), f"--nproc-per-node={ranks}", str(PROGRAM), *arguments]
 
@@ -96,7 +101,7 @@ class RankFaults(unittest.TestCase):
         return [str(path) for path in mine]
 
     def test_a_rank_without_memory_is_named_with_its_place_and_what_it_wanted(self):
-        said = self.run_to_its_end("memory")
+        said = self.run_to_its_end("memory", forks=True)
         self.assertRegex(said, r"rank 1: out of memory on device 1: 200\.000 GiB wanted at "
                                r"\S*rank_faults\.py:\d+")
 
@@ -105,7 +110,7 @@ class RankFaults(unittest.TestCase):
         self.assertRegex(said, r"rank 1: .*(left no report: it was killed|was killed before)")
 
     def test_more_ranks_than_cards_are_said_with_the_flag_that_helps(self):
-        said = self.run_to_its_end("waits", "here", gpus=1)
+        said = self.run_to_its_end("waits", "here", gpus=1, forks=True)
         self.assertIn("LOCAL_RANK=1, and this machine has 1 card: give headroom dryrun --gpus 2",
                       said)
 
