@@ -1,10 +1,7 @@
 #include "bench/dryrun/dryrun.h"
 
-#include <fcntl.h>
 #include <spawn.h>
 #include <stdlib.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,14 +9,12 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -45,37 +40,6 @@ int report_space_error(const std::string& folder) {
   return space_error(folder + "/report", /*size=*/0, kReportBytes);
 }
 
-constexpr std::string_view kScratchName = "headroom-dryrun.";
-
-// Held as long as a run uses the folder; the kernel releases it if the run is killed.
-int lock_folder(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (descriptor < 0 || flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
-  close(descriptor);
-  return -1;
-}
-
-// Runs that were killed leave their folders. A new folder is not locked for a moment, hence the
-// age.
-void remove_left_folders(const std::string& parent) {
-  constexpr std::time_t kSeconds = 60;
-  std::error_code ignored;
-  for (fs::directory_iterator entry(parent, ignored), end; !ignored && entry != end;
-       entry.increment(ignored)) {
-    const std::string path = entry->path().string();
-    struct stat status {};
-    if (!entry->path().filename().string().starts_with(kScratchName) ||
-        lstat(path.c_str(), &status) != 0 || status.st_uid != geteuid() ||
-        status.st_mtime > std::time(nullptr) - kSeconds)
-      continue;
-    const int lock = lock_folder(path);
-    if (lock < 0) continue;
-    std::error_code unremoved;
-    fs::remove_all(path, unremoved);
-    close(lock);
-  }
-}
-
 // A temporary folder, removed with its content, on a disk with enough space.
 class Scratch {
  public:
@@ -84,14 +48,10 @@ class Scratch {
     std::vector<std::string> parents = temporary_folders();
     parents.insert(parents.end(), {"/dev/shm", fs::current_path(deleted).string()});
     for (const std::string& parent : parents) {
-      std::string path = parent + "/" + std::string(kScratchName) + "XXXXXX";
+      std::string path = parent + "/headroom-dryrun.XXXXXX";
       if (parent.empty() || mkdtemp(path.data()) == nullptr) continue;
-      remove_left_folders(parent);
       path_ = fs::absolute(path).string();
-      if (report_space_error(path_) == 0) {
-        lock_ = lock_folder(path_);
-        return;
-      }
+      if (report_space_error(path_) == 0) return;
       rmdir(path_.c_str());
     }
     throw std::runtime_error(
@@ -101,7 +61,6 @@ class Scratch {
   ~Scratch() {
     std::error_code ignored;
     fs::remove_all(path_, ignored);
-    if (lock_ >= 0) close(lock_);
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
@@ -109,7 +68,6 @@ class Scratch {
 
  private:
   std::string path_;
-  int lock_ = -1;
 };
 
 std::vector<std::string> environment(const DryRun& request, const std::string& prefix) {

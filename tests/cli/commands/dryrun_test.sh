@@ -113,22 +113,6 @@ mkdir scratch
 TMPDIR=$PWD/scratch expect 0 '' "${card[@]}" -- sh -c 'echo "$HEADROOM_VIRTUAL_REPORT"'
 grep -q "^$PWD/scratch/headroom-dryrun" out || fail "not in TMPDIR: $(<out)"
 [[ -z $(ls scratch) ]] || fail "left behind: $(ls scratch)"
-# A killed run leaves its folders. A later one removes them, but none of a run that goes on.
-TMPDIR=$PWD/scratch in_background "$program" "${card[@]}" -- sh counts.sh
-kill -KILL $!
-wait $! 2>wait_err
-kill -TERM "$(<started)"
-[[ -n $(ls scratch) ]] || fail 'a killed run left no folder'
-killed=(scratch/*)
-TMPDIR=$PWD/scratch in_background "$program" "${card[@]}" -- sh counts.sh
-touch -d '10 minutes ago' scratch/*
-both=(scratch/*)
-TMPDIR=$PWD/scratch expect 0 '' "${card[@]}" -- true
-left=(scratch/*)
-[[ ! -e ${killed[0]} && $((${#left[@]} + ${#killed[@]})) -eq ${#both[@]} ]] || fail "of a killed run: ${left[*]}"
-kill -TERM $!
-wait $!
-[[ -z $(ls scratch) ]] || fail "left behind: $(ls scratch)"
 TMPDIR=/nosuch expect 0 '' "${card[@]}" -- true
 expect 0 '' "${card[@]}" --json report.json -- true
 grep -q '"processes": \[\]' report.json || fail "no JSON"
