@@ -36,10 +36,10 @@ def arguments(description):
 
 
 def weights_in_4_bits(model, dtype):
-    """As a checkpoint that bitsandbytes quantized has them (NF4, double quantization), without values."""
+    """The linear layers of a checkpoint that bitsandbytes quantized (NF4, double quantization), without values."""
     from bitsandbytes.utils import pack_dict_to_tensor
 
-    weights = {name: torch.empty(x.shape, dtype=dtype) for name, x in model.named_parameters()}  # tied ones once
+    weights = {}
     for name, module in model.named_modules():
         if not isinstance(module, torch.nn.Linear) or module is model.get_output_embeddings():
             continue
@@ -59,7 +59,8 @@ def weights_in_4_bits(model, dtype):
 def quantized_model(config, dtype, attention, is_sharded):
     """In 4 bits (NF4, double quantization), loaded as from a checkpoint; its tensors take no memory on the host.
 
-    Of one card the checkpoint is in `dtype`. To be sharded it is in 4 bits and stays on the host: FSDP moves the layers.
+    On one card, bitsandbytes quantizes weights of type `dtype`. For several cards, the checkpoint has 4 bits and is loaded
+    on the host, and FSDP moves each layer to its card.
     """
     from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, AutoModelForCausalLM, BitsAndBytesConfig
 
@@ -67,11 +68,10 @@ def quantized_model(config, dtype, attention, is_sharded):
         shape = AutoModelForCausalLM.from_config(config, dtype=dtype)
     quantization = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_use_double_quant=True,
                                       bnb_4bit_compute_dtype=dtype, bnb_4bit_quant_storage=dtype if is_sharded else None)
+    weights = {name: torch.empty(x.shape, dtype=dtype) for name, x in shape.named_parameters()}  # tied ones once
     if is_sharded:
         config.quantization_config = quantization.to_dict()
-        weights = weights_in_4_bits(shape, dtype)
-    else:
-        weights = {name: torch.empty(x.shape, dtype=dtype) for name, x in shape.named_parameters()}  # tied ones once
+        weights |= weights_in_4_bits(shape, dtype)
     return MODEL_FOR_CAUSAL_LM_MAPPING[type(config)].from_pretrained(
         None, config=config, state_dict=weights, dtype=dtype, attn_implementation=attention,
         device_map={"": "cpu" if is_sharded else torch.cuda.current_device()},

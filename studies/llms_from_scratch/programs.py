@@ -104,7 +104,7 @@ def table(published, rows):
         for words, figure in row["figures"].items():
             mine = ours[row["name"]]["figures"][words]
             difference = "no figure" if mine is None else "0" if mine == figure else f"{(mine / figure - 1) * 100:+.2f} %"
-            note = f" ({row['cause']})" if difference not in ("0",) and "cause" in row else ""
+            note = f" ({row['cause']})" if difference != "0" and "cause" in row else ""
             print(f"| {row['name']} | {ours[row['name']]['torch']} | {words.lower()} | {figure} | {mine} | {difference}{note} |")
     for number, cause in enumerate(known["causes"], 1):
         print(f"\n{number}. {cause}")

@@ -6,8 +6,8 @@
 
 namespace virtual_gpu {
 
-// Whether there was an answer of that size; `to` then holds it. A supposed one is still a read of
-// an unknown value.
+// Writes the answer of that size to `to`, if there is one. After a supposed answer the program has
+// still read an unknown value.
 enum class Answered { kNo, kSupposed, kYes };
 Answered take_answer(void* to, uint64_t bytes);
 

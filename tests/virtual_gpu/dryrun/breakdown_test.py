@@ -29,8 +29,8 @@ WIDTH, LAYERS, ROWS = 256, 4, 512  # of broken_down.py
 MATRIX = 4 * WIDTH * 4 * WIDTH
 PARAMETERS = LAYERS * 2 * MATRIX
 ROW_BYTES = 4 * ROWS * WIDTH  # of one activation of the model's width
-KNOWN = ["adamw", "threaded", "checkpointed", "accumulated", "autocast", "masters", "quantized", "growing", "in_backward", "line_search",
-         "generated", "captured", "refused"] + (["compiled"] if IS_NIGHT else [])
+KNOWN = ["adamw", "threaded", "checkpointed", "accumulated", "autocast", "masters", "quantized", "growing", "in_backward",
+         "line_search", "generated", "captured", "refused"] + (["compiled"] if IS_NIGHT else [])
 OTHERS = share_by_day(["train_transformer.py", "train_linear.py", "cuda/graphs.py", "cuda/searches.py", "out_of_memory.py,caught",
                        "cuda/recorded_blocks.py", "train_batches.py,--batch-size,2"], step=3)
 BROKEN_DOWN = [f"broken_down.py,{name}" for name in KNOWN] + ["train_transformer.py", "out_of_memory.py,caught"]

@@ -3,7 +3,8 @@
 
 usage: compiled_theory_test.py HEADROOM
 
-Compiles two regions, by day only if their sources have changed. At night also operations, and the regions of the other precisions and of the CPU.
+Compiles two regions, by day only if their sources have changed. At night also operations, and the regions of the other
+precisions and of the CPU.
 """
 
 import json
