@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "model/forced_kernel.h"
+#include "model/attention_kernel/forced_kernel.h"
 
 namespace headroom {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <functional>
 
-#include "model/attention_kernel.h"
+#include "model/attention_kernel/attention_kernel.h"
+#include "model/attention_kernel/pass_attention.h"
 #include "model/layer_factory.h"
 #include "model/layers.h"
-#include "model/pass_attention.h"
 #include "model/torch.h"
 
 namespace headroom {
@@ -22,7 +22,8 @@ Tensor eager_attention(const Tensor& q_BHSK, const Tensor& k_BHTK, const Tensor&
 Tensor sdpa_attention(const Tensor& q_BHSK, const Tensor& k_BGTK, const Tensor& v_BGTK,
                       int64_t first_position = 0);
 // Attention over whole sequences, by the kernel that `kind` names or, for kSdpa, by libtorch's
-// choice. Throws UnsupportedAttention where the named kernel does not run (model/forced_kernel.h).
+// choice. Throws UnsupportedAttention where the named kernel does not run
+// (model/attention_kernel/forced_kernel.h).
 Tensor fused_attention(Attention kind, const Tensor& q_BHSK, const Tensor& k_BGTK,
                        const Tensor& v_BGTK);
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "model/attention_kernel.h"
+#include "model/attention_kernel/attention_kernel.h"
 #include "model/config.h"
 #include "model/torch.h"
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "model/attention_kernel.h"
+#include "model/attention_kernel/attention_kernel.h"
 #include "model/batch_layout.h"
 #include "model/config.h"
 #include "model/layer_factory.h"

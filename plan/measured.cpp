@@ -5,7 +5,7 @@
 
 #include "plan/cost/model_cost.h"
 #include "profiling/report/rows/cells.h"
-#include "train/vocabulary/weights.h"
+#include "train/settings/vocabulary/weights.h"
 
 namespace headroom {
 namespace {

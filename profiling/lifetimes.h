@@ -5,7 +5,7 @@
 //   purpose of an untagged block shows only when it is freed.
 // Approach: replay the events into lifetimes [allocated, freed). The first rule that applies
 //   decides:
-//   1. the last tag during its life (train/listeners/memory_tags.h);
+//   1. the last tag during its life (train/hooks/memory_tags.h);
 //   2. saved for backward (profiling/saving.h), with the logits, which live as long;
 //   3. live before the recording: other;
 //   4. anything else: temporary.
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "profiling/tracker/recording.h"
-#include "train/listeners/memory_tags.h"
+#include "train/hooks/memory_tags.h"
 
 namespace headroom {
 

@@ -48,7 +48,7 @@ part_fit() {
   fi
   [[ ${#fit_documents[@]} -gt 0 ]] || return
   step fit_short.md write_output "$output_dir/fit_short.md" \
-    python3 -IS "$driver_root/scripts/lib/fit_table.py" "${fit_documents[@]}" || return
+    python3 -IS "$driver_root/scripts/lib/records/fit_table.py" "${fit_documents[@]}" || return
   cat "$output_dir/fit_short.md"
 }
 

@@ -130,14 +130,14 @@ time_forms() {
 
 run "$real" real
 run "$virtual" virtual
-python3 -IS scripts/lib/exactness_table.py "$headroom" "$output_dir/real.jsonl" "$output_dir/virtual.jsonl" \
+python3 -IS scripts/lib/records/exactness_table.py "$headroom" "$output_dir/real.jsonl" "$output_dir/virtual.jsonl" \
   >"$output_dir/exactness.md"
 status=$?
 {
   echo
-  python3 -IS scripts/lib/segment_addresses.py "$output_dir/real.jsonl" "$output_dir/virtual.jsonl"
+  python3 -IS scripts/lib/records/segment_addresses.py "$output_dir/real.jsonl" "$output_dir/virtual.jsonl"
 } >>"$output_dir/exactness.md"
-python3 -IS scripts/lib/bare_snapshots.py "$output_dir/real.jsonl" "$output_dir/virtual.jsonl"
+python3 -IS scripts/lib/records/bare_snapshots.py "$output_dir/real.jsonl" "$output_dir/virtual.jsonl"
 cat "$output_dir/exactness.md"
 if [[ $times -eq 1 && $real == cuda* ]]; then time_forms || status=3; fi
 exit "$status"

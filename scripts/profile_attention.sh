@@ -20,7 +20,7 @@ attention_sweep() {
 }
 
 part_attention() {
-  local attention_records='' table=(python3 -IS "$driver_root/scripts/lib/attention_table.py" "$headroom")
+  local attention_records='' table=(python3 -IS "$driver_root/scripts/lib/records/attention_table.py" "$headroom")
   if [[ $device == cpu ]]; then
     say "attention: left out on the CPU, whose memory it exceeds"
     return

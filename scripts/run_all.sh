@@ -38,7 +38,7 @@ say_what_was_made() {
     printf 'snapshots      %d, for https://pytorch.org/memory_viz\n' "$snapshots"
     [[ ! -f $output_dir/report.html ]] || printf 'report         report.html: open it in a browser\n'
     printf 'measurements   records.jsonl, one line for each configuration\n'
-    python3 -IS "$driver_root/scripts/lib/first_numbers.py" "$output_dir" "$model_size" "$headroom"
+    python3 -IS "$driver_root/scripts/lib/records/first_numbers.py" "$output_dir" "$model_size" "$headroom"
   } | while IFS= read -r line; do
     case $line in
       'look further '*) printf '%s\n' "$line" ;; # a command stays whole

@@ -42,9 +42,9 @@ for version in "${versions[@]}"; do
   if [[ ! -d build/release/lib/torch-${version%.*} ]]; then
     scripts/torch_libraries.sh "$python" >/dev/null || printf 'torch %s: no uses of the memory\n' "$version" >&2
   fi
-  python3 -IS scripts/lib/torch_versions.py run "$headroom" "$python" "$card" | into "$version.jsonl" || status=3
+  python3 -IS scripts/lib/records/torch_versions.py run "$headroom" "$python" "$card" | into "$version.jsonl" || status=3
   [[ $is_removed == false ]] || remove_torch "$version"
 done
-python3 -IS scripts/lib/torch_versions.py table "$output_dir"/*.jsonl | into versions.md
+python3 -IS scripts/lib/records/torch_versions.py table "$output_dir"/*.jsonl | into versions.md
 cat "$output_dir/versions.md"
 exit "$status"

@@ -11,7 +11,7 @@
 #include "model/torch.h"
 #include "train/data/parameter_layout.h"
 #include "train/offload/copy_queue.h"
-#include "train/schedule.h"
+#include "train/schedule/schedule.h"
 #include "train/settings/spec.h"
 #include "train/techniques/activations/saved_tensors.h"
 #include "train/techniques/micro_batches.h"

@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "profiling/record/record.h"
-#include "train/listeners/scope.h"
+#include "train/hooks/scope.h"
 
 namespace headroom {
 

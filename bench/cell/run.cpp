@@ -27,8 +27,8 @@
 #include "profiling/theory/activations/layers/attention_kernel.h"
 #include "profiling/theory/rows.h"
 #include "train/data/weights.h"
+#include "train/hooks/listening.h"
 #include "train/kernels/step_graph.h"
-#include "train/listeners/listening.h"
 #include "train/optim/optimizer.h"
 #include "train/resume/own_tensors.h"
 

@@ -25,8 +25,8 @@
 #include "files/atomic_file.h"
 #include "files/same_file.h"
 #include "text/quantity.h"
-#include "train/device/real_device.h"
 #include "train/offload/disk/places.h"
+#include "train/settings/device/real_device.h"
 
 namespace headroom {
 namespace {

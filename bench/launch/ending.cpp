@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "train/device/address_limit.h"
+#include "train/settings/device/address_limit.h"
 
 namespace headroom {
 namespace {

@@ -2,7 +2,7 @@
 //
 // Note [Under the stand-in]
 // Rationale: the memory of a step is exact if libtorch's own CUDA code and allocator run, and these
-//   run without a card if the CUDA runtime under them is replaced (docs/virtual_gpu.md).
+//   run without a card if the CUDA runtime under them is replaced (docs/inside/virtual_gpu.md).
 // Approach: only the cell starts with the stand-in preloaded and the card described in its
 //   environment. Its device is cuda:0. Libraries preloaded before stay, after the stand-in.
 // Limits: no values and no times. The card's own memory outside libtorch's allocator (context,
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "cards/cards.h"
-#include "train/device/device.h"
+#include "train/settings/device/device.h"
 
 namespace headroom {
 

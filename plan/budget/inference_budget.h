@@ -11,7 +11,7 @@
 
 #include "cards/cards.h"
 #include "model/config.h"
-#include "train/vocabulary/element_type.h"
+#include "train/settings/vocabulary/element_type.h"
 
 namespace headroom {
 

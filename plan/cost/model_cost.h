@@ -11,7 +11,7 @@
 #include "profiling/theory/activations/layers/head.h"
 #include "profiling/theory/rows.h"
 #include "train/optim/table.h"
-#include "train/vocabulary/checkpoint.h"
+#include "train/settings/vocabulary/checkpoint.h"
 
 namespace headroom {
 

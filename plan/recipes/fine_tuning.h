@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-// A fine-tuning, as the flags of a recipe. Words as docs/finetune.md lists them.
+// A fine-tuning, as the flags of a recipe. Words as docs/programs/finetune.md lists them.
 struct FineTuning {
   std::string config;  // path of a config.json
   std::string stack = "trainer";

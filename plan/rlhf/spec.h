@@ -10,10 +10,10 @@
 #include "plan/cost/layout.h"
 #include "train/optim/table.h"
 #include "train/settings/memory_space.h"
-#include "train/vocabulary/checkpoint.h"
-#include "train/vocabulary/element_type.h"
-#include "train/vocabulary/kernels.h"
-#include "train/vocabulary/weights.h"
+#include "train/settings/vocabulary/checkpoint.h"
+#include "train/settings/vocabulary/element_type.h"
+#include "train/settings/vocabulary/kernels.h"
+#include "train/settings/vocabulary/weights.h"
 
 namespace headroom {
 

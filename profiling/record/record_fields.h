@@ -1,4 +1,4 @@
-// Every key of a Record's JSON, once: writing, reading and the check of docs/record.md use these
+// Every key of a Record's JSON, once: writing, reading and the check of docs/inside/record.md use these
 // lists. No torch here.
 #pragma once
 

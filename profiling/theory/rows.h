@@ -15,7 +15,7 @@
 #include "profiling/theory/activations/blocks.h"
 #include "train/settings/memory_space.h"
 #include "train/settings/spec.h"
-#include "train/vocabulary/dtype.h"
+#include "train/settings/vocabulary/dtype.h"
 
 namespace headroom {
 

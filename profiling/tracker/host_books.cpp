@@ -9,8 +9,8 @@
 
 #include "profiling/tracker/host_segments.h"
 #include "text/quantity.h"
-#include "train/device/address_limit.h"
 #include "train/offload/host_budget.h"
+#include "train/settings/device/address_limit.h"
 
 namespace headroom {
 namespace {

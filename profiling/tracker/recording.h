@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "profiling/snapshot/snapshot.h"
-#include "train/listeners/scope.h"
+#include "train/hooks/scope.h"
 
 namespace headroom {
 

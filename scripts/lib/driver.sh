@@ -240,7 +240,7 @@ write_tables() {
 
 # select_records CONTEXTS MODES PRECISIONS <RECORDS: lines "context mode precision status name snapshot
 # JSON" separated by \x1f, one for each cell of that grid.
-select_records() { python3 -IS "$driver_root/scripts/lib/select_records.py" "$@"; }
+select_records() { python3 -IS "$driver_root/scripts/lib/records/select_records.py" "$@"; }
 
 # Prints the values without a result, of a comma list in field $1 of select_records lines on stdin.
 missing_values() {
@@ -292,7 +292,7 @@ name_snapshots() {
 }
 
 # The failures in the JSON lines on stdin, one line per cell; running out of memory is an answer.
-other_failures() { python3 -IS "$driver_root/scripts/lib/other_failures.py"; }
+other_failures() { python3 -IS "$driver_root/scripts/lib/records/other_failures.py"; }
 
 # The last line, and the exit code.
 driver_finish() {

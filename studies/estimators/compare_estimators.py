@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+import peer_modules  # noqa: F401
 from ask import Programs, ask
 from command_line import OneLineParser
 from peer_modules import ROOT

@@ -1,8 +1,8 @@
-"""Puts studies/peers on the module path: its workload is what every tool here is asked about."""
+"""Puts comparison/ and studies/peers, the workload of every tool here, on the module path."""
 
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PEERS = ROOT / "studies/peers"
-sys.path.append(str(PEERS))
+for folder in ("studies/estimators/comparison", "studies/peers"):
+    sys.path.append(str(ROOT / folder))

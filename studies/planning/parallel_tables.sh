@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints what docs/parallel.md shows of the guides' configurations of many ranks: every distinct rank
+# Prints what docs/step/parallel.md shows of the guides' configurations of many ranks: every distinct rank
 # allocated on a virtual card. Records in DIR/NAME.jsonl, and from them DIR/NAME.md.
 #   parallel_tables.sh [--output-dir DIR] [NAME]   DIR defaults to results/parallel; NAME is zero_7b,
 #                                                  guide_70b or guide_405b, all of them without one

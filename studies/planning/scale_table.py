@@ -193,7 +193,7 @@ def smallest_message(row):
 
 
 def expected(row):
-    """Bytes by kind, by the formulas of docs/scale.md; a model's flat units are padded."""
+    """Bytes by kind, by the formulas of docs/planning/scale.md; a model's flat units are padded."""
     d = dimensions(row["size"])
     tp, pp = row["tp"], row["pp"]
     dp = row["cards"] // (tp * pp)

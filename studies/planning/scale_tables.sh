@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints what docs/scale.md shows: what a step's ranks move and what that takes at least, from runs
+# Prints what docs/planning/scale.md shows: what a step's ranks move and what that takes at least, from runs
 # of one rank of each mesh on a virtual card.
 #   scale_tables.sh [--output-dir DIR]      DIR defaults to results/parallel
 # CARD=h100-80gb, one of cards/links.json. Exit codes: 0 all tables are written, 2 usage, 3 a run

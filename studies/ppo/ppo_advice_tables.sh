@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints, from iterations of PPO on a virtual card, what docs/troubleshooting.md says each advice is
+# Prints, from iterations of PPO on a virtual card, what docs/setup/troubleshooting.md says each advice is
 # worth (training.md, rollout.md, host.md), and the phases of an iteration without and with offload
 # as boxes (timeline.md).
 #   ppo_advice_tables.sh [--output-dir DIR]      DIR defaults to results/ppo/advice

@@ -3,7 +3,7 @@
 
 usage: examples_test.py HEADROOM STUB_CELL [unittest arguments]
 
-Examples are the lines of code blocks in README.md, CONTRIBUTING.md and docs/*.md that begin with
+Examples are the lines of code blocks in README.md, CONTRIBUTING.md and the pages of docs/ (not those of docs/results/) that begin with
 headroom, the usage lines of the help texts, and for each flag there the default and the words that
 its help lists. Nothing is measured: cells are tests/cli/stub_cell.cpp, programs of dryrun are `true`.
 The examples of refusals are tried by tests/cli/input/bad_input_test.sh.
@@ -25,7 +25,7 @@ from at_night import IS_NIGHT  # noqa: E402
 
 HEADROOM = STUB_CELL = ""
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.parent.name != "results")]
 USAGE = 2
 
 # A refusal comes before anything runs: what still runs after these seconds was not refused.

@@ -31,7 +31,7 @@ OF_FIGURES = {"stage_1_and_2.py", "stage3.py"}
 def recipes():
     """Of each file the answers that the documents give."""
     found, versions = {}, set()
-    for page in sorted((ROOT / "docs").glob("*.md")):
+    for page in sorted((ROOT / "docs").rglob("*.md")):
         text = OUTPUT.sub("", page.read_text(encoding="utf-8"))
         versions |= set(re.findall(r"Recipes for transformers (\d+\.\d+)", text))
         for file, line, numbers in RECIPE.findall(text):

@@ -75,3 +75,11 @@ rejects() {
   printf '#include <filesystem>\n' | tee "$tree/bench/dryrun/a.cpp" >"$tree/bench/sweep/b.cpp"
   rejects 'bench/sweep/b.cpp: includes <filesystem>'
 }
+
+@test "a folder of many things fails; a header and its source are one, and so is a series" {
+  touch "$tree"/train/file{a..n}.{h,cpp} "$tree"/train/part_{a..e}.sh
+  run python3 "$check" "$tree"
+  [ "$status" -eq 0 ]
+  touch "$tree/train/one_more.h"
+  rejects 'train: shows 17 things'
+}

@@ -6,6 +6,8 @@ usage: check_layers.py [ROOT]
 The rooms stand in the order of design: each includes only from those before it; virtual_gpu stands
 alone. A file marked "No torch here." (and its same-named .cpp or .h) must not reach a torch header,
 not even through a header of ours. What may be linked beside libtorch includes no <filesystem>.
+A folder shows about a dozen things: files that differ only in their suffix, or in a last letter
+(profile_part_a.sh to profile_part_e.sh), are one thing.
 """
 import os
 import pathlib
@@ -22,6 +24,10 @@ MARKER = re.compile(r"\bNo torch here[.:]")
 # May be linked beside libtorch: Note [std::filesystem beside libtorch] in cmake/FindLibtorch.cmake.
 BESIDE_LIBTORCH = ROOMS[: ROOMS.index("bench") + 1]
 NOT_BESIDE_LIBTORCH = "bench/dryrun/"
+MOST_THINGS = 16
+NOT_COUNTED = {"CMakeLists.txt", "README.md"}
+# The top, tests/ with a folder for each room, and data.
+UNLIMITED = re.compile(r"(\.|tests|recipes/models|results(/.*)?)")
 TORCH = re.compile(r"(torch|ATen|c10|caffe2)/")
 
 
@@ -53,8 +59,20 @@ def walk(root):
         yield from (pathlib.Path(folder, name).relative_to(root) for name in names + sorted(files))
 
 
+def crowded(tree):
+    things = {}
+    for path in tree:
+        if path.name not in NOT_COUNTED and not UNLIMITED.fullmatch(path.parent.as_posix()):
+            thing = re.sub(r"_[a-z]$", "", path.name.split(".")[0])
+            things.setdefault(path.parent, set()).add(thing)
+    for folder, names in things.items():
+        if len(names) > MOST_THINGS:
+            yield f"{folder}: shows {len(names)} things; group them by topic, at most {MOST_THINGS}"
+
+
 def problems(root):
     tree = list(walk(root))
+    yield from crowded(tree)
     for path in tree:
         if path.stem in EMPTY_NAMES:
             yield f"{path}: the name says nothing; name it after what it holds"

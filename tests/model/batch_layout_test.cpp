@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "model/kv_cache.h"
+#include "model/kv_cache/kv_cache.h"
 #include "model/loss.h"
 #include "model/torch.h"
 #include "model/transformer.h"

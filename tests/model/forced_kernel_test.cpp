@@ -1,4 +1,4 @@
-#include "model/forced_kernel.h"
+#include "model/attention_kernel/forced_kernel.h"
 
 #include <ATen/autocast_mode.h>
 #include <gmock/gmock.h>

@@ -23,7 +23,7 @@ except ImportError:
 
 HEADROOM = ""
 ROOT = Path(__file__).resolve().parents[2]
-SCHEMA = ROOT / "docs" / "record.schema.json"
+SCHEMA = ROOT / "docs/inside/record.schema.json"
 LEAST_RECORDS = 500  # committed today; fewer means that they were not found
 
 
@@ -63,7 +63,7 @@ class RecordSchema(unittest.TestCase):
 
     def test_it_is_the_programs(self):
         printed = subprocess.run([HEADROOM, "table", "--schema"], capture_output=True, check=True).stdout
-        self.assertEqual(SCHEMA.read_bytes(), printed, "build/release/bin/headroom table --schema > docs/record.schema.json")
+        self.assertEqual(SCHEMA.read_bytes(), printed, "build/release/bin/headroom table --schema > docs/inside/record.schema.json")
 
     def test_every_committed_record_is_valid(self):
         self.assertGreaterEqual(len(self.records), LEAST_RECORDS)

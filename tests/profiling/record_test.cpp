@@ -196,7 +196,7 @@ void add_keys(std::set<std::string>& keys, const std::string& prefix = "") {
 }
 
 TEST(Record, EveryKeyStandsInItsDocument) {
-  const std::string document = read_text(HEADROOM_SOURCES "/docs/record.md");
+  const std::string document = read_text(HEADROOM_SOURCES "/docs/inside/record.md");
   std::set<std::string> keys;
   add_keys<Record>(keys);
   EXPECT_GT(keys.size(), 60U);

@@ -12,7 +12,7 @@ KEPT = ROOT / "results/h100-80gb"
 
 
 def table(real, virtual):
-    return subprocess.run([sys.executable, "-IS", ROOT / "scripts/lib/exactness_table.py", "no headroom",
+    return subprocess.run([sys.executable, "-IS", ROOT / "scripts/lib/records/exactness_table.py", "no headroom",
                            real, virtual], capture_output=True, text=True, check=False)
 
 

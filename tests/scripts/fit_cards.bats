@@ -3,7 +3,7 @@
 
 setup() {
   fit_cards=$BATS_TEST_DIRNAME/../../scripts/fit_cards.sh
-  export HEADROOM_BIN=$BATS_TEST_DIRNAME/stub_headroom
+  export HEADROOM_BIN=$BATS_TEST_DIRNAME/stubs/stub_headroom
   export STUB_LOG=$BATS_TEST_TMPDIR/cells
   export OUTPUT_DIR=$BATS_TEST_TMPDIR/out DEVICE=virtual:h200
   unset MODEL_SIZE CONTEXTS STUB_FIT

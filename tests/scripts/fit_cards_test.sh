@@ -10,5 +10,5 @@ status=0
 for file in "$folder"/fit_*.md "$folder"/fit_*.svg; do
   diff -u "results/fit/${file##*/}" "$file" || status=1
 done
-[[ $status -eq 0 ]] || echo 'results/fit is not what the program finds: run studies/reference_results.sh fit and scripts/update_docs.sh'
+[[ $status -eq 0 ]] || echo 'results/fit is not what the program finds: run studies/reference_results.sh fit and scripts/upkeep/update_docs.sh'
 exit "$status"

@@ -3,7 +3,7 @@
 
 setup() {
   profile=$BATS_TEST_DIRNAME/../../scripts/profile_techniques.sh
-  export HEADROOM_BIN=$BATS_TEST_DIRNAME/stub_headroom
+  export HEADROOM_BIN=$BATS_TEST_DIRNAME/stubs/stub_headroom
   export STUB_LOG=$BATS_TEST_TMPDIR/cells
   export OUTPUT_DIR=$BATS_TEST_TMPDIR/out DEVICE=virtual:h200 TECHNIQUE_ROUNDS=1
   unset MODEL_SIZE CONTEXTS WARMUP_STEPS MEASURE_STEPS STUB_FAIL STUB_OOM STUB_CRASH

@@ -9,5 +9,5 @@ status=0
 for file in "$folder"/*.md; do
   diff -u "results/virtual/${file##*/}" "$file" || status=1
 done
-[[ $status -eq 0 ]] || echo 'results/virtual is not what the program prints: run studies/host/host_link_tables.sh and scripts/update_docs.sh'
+[[ $status -eq 0 ]] || echo 'results/virtual is not what the program prints: run studies/host/host_link_tables.sh and scripts/upkeep/update_docs.sh'
 exit "$status"

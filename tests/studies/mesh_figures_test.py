@@ -31,7 +31,7 @@ gone = torch.empty(1 << 22, device="cuda")
 del gone
 string.Template("").substitute()
 """
-ADVICE = "run studies/published/compare_mesh_figures.sh and scripts/update_docs.sh"
+ADVICE = "run studies/published/compare_mesh_figures.sh and scripts/upkeep/update_docs.sh"
 
 
 def table(*words):

@@ -15,7 +15,7 @@ TABLE = [sys.executable, "-S", "studies/planning/parallel_table.py"]
 RESULTS = Path("results/parallel")
 NAMES = ("zero_7b", "guide_70b", "guide_405b")
 RUN_AGAIN = 3  # of zero_7b: ZeRO-3 without masters
-ADVICE = "run studies/planning/parallel_tables.sh and scripts/update_docs.sh"
+ADVICE = "run studies/planning/parallel_tables.sh and scripts/upkeep/update_docs.sh"
 
 
 def output(*words):

@@ -15,5 +15,5 @@ for file in "$folder"/*.md "$folder"/*.svg; do
   [[ -e $file ]] || continue
   diff -u "results/plan/${file##*/}" "$file" || status=1
 done
-[[ $status -eq 0 ]] || echo 'results/plan is not what the program prints: run studies/planning/plan_tables.sh and scripts/update_docs.sh'
+[[ $status -eq 0 ]] || echo 'results/plan is not what the program prints: run studies/planning/plan_tables.sh and scripts/upkeep/update_docs.sh'
 exit "$status"

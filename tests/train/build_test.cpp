@@ -6,7 +6,7 @@
 
 #include "model/parameter_table.h"
 #include "tests/files/scratch_directory.h"
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/tiny_spec.h"
 #include "text/quantity.h"
 
 namespace headroom {

@@ -5,10 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/train/heard.h"
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/heard.h"
+#include "tests/train/support/tiny_spec.h"
 #include "train/build.h"
-#include "train/listeners/listening.h"
+#include "train/hooks/listening.h"
 
 namespace headroom {
 namespace {

@@ -16,7 +16,7 @@
 #include <memory>
 #include <vector>
 
-#include "model/kv_cache.h"
+#include "model/kv_cache/kv_cache.h"
 #include "model/torch.h"
 #include "model/transformer.h"
 #include "train/generate/pass_forward.h"

@@ -3,7 +3,7 @@
 
 #include "train/build_request.h"
 #include "train/generate/generator.h"
-#include "train/schedule.h"
+#include "train/schedule/schedule.h"
 #include "train/settings/spec.h"
 
 namespace headroom {

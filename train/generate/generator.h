@@ -9,14 +9,14 @@
 #include <memory>
 #include <vector>
 
-#include "model/kv_cache.h"
+#include "model/kv_cache/kv_cache.h"
 #include "model/torch.h"
 #include "model/transformer.h"
 #include "train/generate/decode_graph.h"
 #include "train/generate/pass_forward.h"
 #include "train/generate/sampler.h"
-#include "train/listeners/memory_tags.h"
-#include "train/listeners/scope.h"
+#include "train/hooks/memory_tags.h"
+#include "train/hooks/scope.h"
 
 namespace headroom {
 

@@ -1,7 +1,7 @@
 // Rules for --profile-type generate. No torch here.
 #pragma once
 
-#include "model/kv_cache_shape.h"
+#include "model/kv_cache/kv_cache_shape.h"
 #include "train/settings/spec.h"
 
 namespace headroom {

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "train/device/real_device.h"
 #include "train/offload/blocks/disk_block_storage.h"
 #include "train/offload/blocks/host_block_storage.h"
 #include "train/offload/blocks/prefetching_runner.h"
@@ -11,6 +10,7 @@
 #include "train/offload/disk/run_identity.h"
 #include "train/offload/states/memory_states.h"
 #include "train/offload/states/offloaded_optimizer.h"
+#include "train/settings/device/real_device.h"
 #include "train/settings/gradient_rules.h"
 
 namespace headroom {

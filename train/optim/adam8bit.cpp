@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "train/vocabulary/activations.h"
+#include "train/settings/vocabulary/activations.h"
 
 namespace headroom {
 

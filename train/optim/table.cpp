@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "train/vocabulary/activations.h"
+#include "train/settings/vocabulary/activations.h"
 
 namespace headroom {
 namespace {

@@ -1,10 +1,10 @@
 #include "train/ppo/iteration.h"
 
 #include "text/quantity.h"
-#include "train/device/real_device.h"
 #include "train/ppo/losses/advantages.h"
 #include "train/ppo/phases/phase_names.h"
 #include "train/ppo/phases/scoring.h"
+#include "train/settings/device/real_device.h"
 
 namespace headroom {
 

@@ -11,8 +11,8 @@
 #include <functional>
 #include <string>
 
-#include "train/listeners/memory_tags.h"
-#include "train/listeners/scope.h"
+#include "train/hooks/memory_tags.h"
+#include "train/hooks/scope.h"
 #include "train/ppo/phases/experience.h"
 #include "train/ppo/phases/rollout.h"
 #include "train/ppo/phases/training.h"

@@ -12,18 +12,18 @@
 #include <vector>
 
 #include "model/config.h"
-#include "train/device/device.h"
 #include "train/optim/table.h"
 #include "train/parallel/pipeline/schedule.h"
-#include "train/vocabulary/activations.h"
-#include "train/vocabulary/checkpoint.h"
-#include "train/vocabulary/kernels.h"
-#include "train/vocabulary/kv_cache.h"
-#include "train/vocabulary/mesh.h"
-#include "train/vocabulary/mode.h"
-#include "train/vocabulary/offload.h"
-#include "train/vocabulary/precision.h"
-#include "train/vocabulary/weights.h"
+#include "train/settings/device/device.h"
+#include "train/settings/vocabulary/activations.h"
+#include "train/settings/vocabulary/checkpoint.h"
+#include "train/settings/vocabulary/kernels.h"
+#include "train/settings/vocabulary/kv_cache.h"
+#include "train/settings/vocabulary/mesh.h"
+#include "train/settings/vocabulary/mode.h"
+#include "train/settings/vocabulary/offload.h"
+#include "train/settings/vocabulary/precision.h"
+#include "train/settings/vocabulary/weights.h"
 
 namespace headroom {
 

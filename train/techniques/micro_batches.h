@@ -19,10 +19,10 @@
 
 #include "model/torch.h"
 #include "train/data/data.h"
-#include "train/listeners/memory_tags.h"
-#include "train/task.h"
+#include "train/hooks/memory_tags.h"
+#include "train/schedule/task.h"
+#include "train/settings/vocabulary/mode.h"
 #include "train/update/update.h"
-#include "train/vocabulary/mode.h"
 
 namespace headroom {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/torch.h"
-#include "train/listeners/memory_tags.h"
+#include "train/hooks/memory_tags.h"
 #include "train/settings/spec.h"
 
 namespace headroom {

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "model/torch.h"
-#include "train/listeners/memory_tags.h"
-#include "train/listeners/scope.h"
-#include "train/task.h"
+#include "train/hooks/memory_tags.h"
+#include "train/hooks/scope.h"
+#include "train/schedule/task.h"
 #include "train/update/gradient_hooks.h"
 #include "train/update/update.h"
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "train/listeners/memory_tags.h"
-#include "train/listeners/scope.h"
+#include "train/hooks/memory_tags.h"
+#include "train/hooks/scope.h"
 #include "train/techniques/clipping.h"
 
 namespace headroom {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "model/torch.h"
-#include "train/listeners/memory_tags.h"
-#include "train/step_hook.h"
+#include "train/hooks/memory_tags.h"
+#include "train/hooks/step_hook.h"
 #include "train/update/loss_scaler.h"
 
 namespace headroom {

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "virtual_gpu/cudart/device_properties_12.h"
+#include "virtual_gpu/cudart/device/device_properties_12.h"
 
 namespace virtual_gpu {
 

@@ -18,7 +18,7 @@
 #include <unordered_map>
 
 #include "virtual_gpu/cudart/error.h"
-#include "virtual_gpu/cudart/launch_once.h"
+#include "virtual_gpu/cudart/launch/launch_once.h"
 #include "virtual_gpu/cudnn/handle.h"
 #include "virtual_gpu/cudnn/library.h"
 

@@ -18,7 +18,7 @@
 #include <mutex>
 
 #include "virtual_gpu/cudart/error.h"
-#include "virtual_gpu/cudart/launch_once.h"
+#include "virtual_gpu/cudart/launch/launch_once.h"
 #include "virtual_gpu/report/refusal.h"
 
 using namespace virtual_gpu;

@@ -1,7 +1,7 @@
 // cuSOLVER (torch.linalg): handles. Without cuSOLVER's header: only a call's handle is read. Sizes
 // and factorizations are in calls.cpp; functions without a handle are the real library's.
 #include "virtual_gpu/cudart/error.h"
-#include "virtual_gpu/cudart/launch_once.h"
+#include "virtual_gpu/cudart/launch/launch_once.h"
 #include "virtual_gpu/cusolver/handle.h"
 
 using namespace virtual_gpu;

@@ -3,7 +3,7 @@
 // and the product of two sparse matrices are refused (report/refusal.cpp): their results' sizes
 // depend on the matrices' contents.
 #include "virtual_gpu/cudart/error.h"
-#include "virtual_gpu/cudart/launch_once.h"
+#include "virtual_gpu/cudart/launch/launch_once.h"
 #include "virtual_gpu/cusparse/handle.h"
 #include "virtual_gpu/real_library/real_library.h"
 

@@ -1,4 +1,4 @@
-// A communicator of NCCL: its ranks, their cards, its traffic. docs/distributed.md describes how
+// A communicator of NCCL: its ranks, their cards, its traffic. docs/programs/distributed.md describes how
 // faithful it is.
 #pragma once
 

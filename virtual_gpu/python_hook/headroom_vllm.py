@@ -4,7 +4,7 @@ Note [Sampled tokens]
 Rationale: a kernel of vLLM's writes the count of each request, the scheduler reads it, and a count of
   zero generates forever. Which count a kernel would write follows from figures of the host.
 Approach: after sampling, the counts are copied to the card, where they are then known
-  (docs/virtual_gpu.md): none for a request whose prompt is not finished, else one. Nothing is
+  (docs/inside/virtual_gpu.md): none for a request whose prompt is not finished, else one. Nothing is
   allocated on the card. The first model runner reads only the tokens.
 Limits: of a draft (speculative decoding) no token is accepted.
 

@@ -1,6 +1,6 @@
 #include "bench/cell/machine/device.h"
 
-#include "train/device/address_limit.h"
+#include "train/settings/device/address_limit.h"
 
 namespace headroom {
 

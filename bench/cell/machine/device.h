@@ -8,8 +8,8 @@
 
 #include "model/torch.h"
 #include "profiling/tracker/memory_tracker.h"
-#include "train/device/device.h"
-#include "train/device/real_device.h"
+#include "train/settings/device/device.h"
+#include "train/settings/device/real_device.h"
 
 namespace headroom {
 

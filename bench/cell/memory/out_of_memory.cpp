@@ -6,10 +6,10 @@
 #include "bench/cell/machine/device.h"
 #include "files/mapped_file.h"
 #include "files/replace_file.h"
-#include "model/forced_kernel.h"
+#include "model/attention_kernel/forced_kernel.h"
 #include "model/torch.h"
 #include "text/quantity.h"
-#include "train/device/address_limit.h"
+#include "train/settings/device/address_limit.h"
 
 namespace headroom {
 namespace {

@@ -9,7 +9,7 @@
 #include "profiling/snapshot/snapshot.h"
 #include "profiling/step_recording.h"
 #include "profiling/tracker/forward_calls.h"
-#include "train/listeners/listening.h"
+#include "train/hooks/listening.h"
 #include "train/step.h"
 
 namespace headroom {

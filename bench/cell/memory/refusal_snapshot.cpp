@@ -9,7 +9,7 @@
 #include "model/torch.h"
 #include "profiling/snapshot/write.h"
 #include "profiling/tracker/forward_calls.h"
-#include "train/listeners/listening.h"
+#include "train/hooks/listening.h"
 
 namespace headroom {
 namespace {

@@ -8,7 +8,7 @@
 namespace headroom {
 
 // The reads of one process, from the reports of the stand-in and the Python hook: counts, and lines
-// by effect and count. docs/dryrun.md names the fields.
+// by effect and count. docs/programs/dryrun.md names the fields.
 nlohmann::ordered_json host_reads_document(const nlohmann::json& stand_in,
                                            const nlohmann::json& allocator);
 

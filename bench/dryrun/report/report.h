@@ -10,7 +10,7 @@
 namespace headroom {
 
 // The processes that used CUDA, each with its devices; a truncated or invalid report is left out.
-// docs/dryrun.md names the fields.
+// docs/programs/dryrun.md names the fields.
 nlohmann::ordered_json dryrun_document(const DryRun& request, const DryRunOutcome& outcome);
 
 // For people: one row per process and device, places of out-of-memory, and remarks. width: of the

@@ -1,5 +1,5 @@
-// The stand-in's functions about known contents (virtual_gpu/cudart/contents.h), found by name: a
-// program without the stand-in has none.
+// The stand-in's functions about known contents (virtual_gpu/cudart/memory/contents.h), found by
+// name: a program without the stand-in has none.
 #pragma once
 
 #include <dlfcn.h>

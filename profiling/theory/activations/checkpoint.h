@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "profiling/theory/rows.h"
-#include "train/vocabulary/checkpoint.h"
+#include "train/settings/vocabulary/checkpoint.h"
 
 namespace headroom {
 

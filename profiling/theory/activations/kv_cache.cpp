@@ -31,12 +31,12 @@ void add_kv_cache_rows(RowBuilder& sheet) {
   sheet.add({.name = "codes",
              .shape = shape + " K",
              .dtype = dtype_of(cache.type),
-             .source = "model/kv_cache.cpp KvCache",
+             .source = "model/kv_cache/kv_cache.cpp KvCache",
              .condition = condition});
   if (!has_scales(cache.type)) return;
   sheet.add({.name = "scales",
              .shape = shape,
-             .source = "model/kv_cache.cpp KvCache",
+             .source = "model/kv_cache/kv_cache.cpp KvCache",
              .condition = "one for each token and head"});
 }
 

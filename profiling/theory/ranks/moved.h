@@ -17,7 +17,7 @@
 
 #include "profiling/theory/rows.h"
 #include "train/parallel/ranks/collective.h"
-#include "train/vocabulary/mesh.h"
+#include "train/settings/vocabulary/mesh.h"
 
 namespace headroom {
 

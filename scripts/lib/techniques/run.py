@@ -45,7 +45,7 @@ def write_real_text(path):
     """The documents of this repository, a token a byte. The same bytes keep their file, whose time is
     part of what a Record is found by."""
     root = Path(__file__).resolve().parents[3]
-    text = b"".join(doc.read_bytes() for doc in sorted(root.glob("docs/*.md")))
+    text = b"".join(doc.read_bytes() for doc in sorted(root.glob("docs/**/*.md")))
     tokens = array("H", list(text)).tobytes()
     if not path.exists() or path.read_bytes() != tokens:
         path.write_bytes(tokens)

@@ -4,5 +4,11 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-for folder in ("studies/estimators", "studies/peers", "tests/virtual_gpu/programs/distributed"):
+FOLDERS = (
+    "studies/estimators",
+    "studies/estimators/comparison",
+    "studies/peers",
+    "tests/virtual_gpu/programs/distributed",
+)
+for folder in FOLDERS:
     sys.path.append(str(ROOT / folder))

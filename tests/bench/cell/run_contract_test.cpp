@@ -1,4 +1,4 @@
-// The contract of docs/techniques.md, for bytes on the CPU: every row of
+// The contract of docs/step/techniques.md, for bytes on the CPU: every row of
 // tests/train/techniques/contract.json satisfies every line of it. Values: contract_test.cpp there.
 // No torch here: a Record holds everything.
 #include <gtest/gtest.h>

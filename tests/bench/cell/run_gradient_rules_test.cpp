@@ -6,7 +6,7 @@
 
 #include "profiling/theory/rows.h"
 #include "tests/bench/cell/run_ok.h"
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/tiny_spec.h"
 
 namespace headroom {
 namespace {

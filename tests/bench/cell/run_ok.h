@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bench/cell/run.h"
-#include "tests/train/own_directory.h"
+#include "tests/train/support/own_directory.h"
 
 namespace headroom {
 

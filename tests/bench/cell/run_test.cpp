@@ -15,7 +15,7 @@
 #include "profiling/snapshot/validate.h"
 #include "tests/bench/cell/run_ok.h"
 #include "tests/files/scratch_directory.h"
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/tiny_spec.h"
 
 namespace headroom {
 namespace {

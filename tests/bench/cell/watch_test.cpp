@@ -5,7 +5,7 @@
 #include "bench/cell/machine/device.h"
 #include "bench/cell/memory/recorded_steps.h"
 #include "bench/cell/run.h"
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/tiny_spec.h"
 #include "train/build.h"
 
 namespace headroom {

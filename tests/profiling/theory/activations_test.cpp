@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "profiling/theory/rows.h"
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/tiny_spec.h"
 
 namespace headroom {
 namespace {

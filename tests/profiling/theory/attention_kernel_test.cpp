@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "profiling/theory/rows.h"
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/tiny_spec.h"
 #include "text/quantity.h"
 
 namespace headroom {

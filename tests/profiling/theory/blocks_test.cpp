@@ -5,7 +5,7 @@
 
 #include "model/parameter_table.h"
 #include "profiling/theory/rows.h"
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/tiny_spec.h"
 
 namespace headroom {
 namespace {

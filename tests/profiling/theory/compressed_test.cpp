@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/tiny_spec.h"
 
 namespace headroom {
 namespace {

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[3]
 ESTIMATORS = ROOT / "studies/estimators"
 sys.path.insert(0, str(ESTIMATORS))
 
+import peer_modules  # noqa: E402, F401
 from activation_formula import layer_bytes  # noqa: E402
 from ask import Programs, ask  # noqa: E402
 from compare_estimators import compare, exit_code  # noqa: E402

@@ -9,7 +9,7 @@
 
 #include "tests/files/scratch_directory.h"
 #include "tests/train/data/write_safetensors.h"
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/tiny_spec.h"
 #include "text/quantity.h"
 #include "train/build.h"
 

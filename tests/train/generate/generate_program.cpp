@@ -14,7 +14,7 @@
 #include "train/build.h"
 #include "train/data/data.h"
 #include "train/generate/generate.h"
-#include "train/listeners/listening.h"
+#include "train/hooks/listening.h"
 
 namespace headroom {
 namespace {

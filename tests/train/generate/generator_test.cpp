@@ -3,13 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/train/heard.h"
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/heard.h"
+#include "tests/train/support/tiny_spec.h"
 #include "text/quantity.h"
 #include "train/build.h"
 #include "train/generate/generate.h"
 #include "train/generate/rules.h"
-#include "train/listeners/listening.h"
+#include "train/hooks/listening.h"
 
 namespace headroom {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "model/batch_layout.h"
 #include "model/torch.h"
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/tiny_spec.h"
 #include "train/build.h"
 
 namespace headroom {

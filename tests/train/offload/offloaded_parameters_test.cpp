@@ -5,7 +5,7 @@
 
 #include "tests/at_night.h"
 #include "tests/train/techniques/small_step.h"
-#include "train/listeners/listening.h"
+#include "train/hooks/listening.h"
 #include "train/offload/disk/staged_blocks.h"
 
 namespace headroom {
@@ -23,7 +23,7 @@ RunSpec of_five_blocks(Mode mode, const char* checkpoint = "none") {
   return spec;
 }
 
-// A disk gets its own directory (tests/train/own_directory.h).
+// A disk gets its own directory (tests/train/support/own_directory.h).
 constexpr const char* kPlaces[] = {"cpu", "nvme:."};
 
 RunSpec offloaded_to(const char* place, RunSpec spec) {

@@ -6,7 +6,7 @@
 #include "tests/at_night.h"
 #include "tests/train/techniques/small_step.h"
 #include "train/data/weights.h"
-#include "train/listeners/listening.h"
+#include "train/hooks/listening.h"
 #include "train/offload/states/offloaded_optimizer.h"
 
 namespace headroom {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "model/parameter_table.h"
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/tiny_spec.h"
 #include "train/build.h"
 
 namespace headroom {

@@ -11,10 +11,10 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include "tests/train/parallel/watched_group.h"
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/tiny_spec.h"
 #include "train/build.h"
 #include "train/data/data.h"
-#include "train/listeners/listening.h"
+#include "train/hooks/listening.h"
 #include "train/parallel/ranks/device_mesh.h"
 
 namespace headroom {

@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/train/heard.h"
 #include "tests/train/ppo/close.h"
 #include "tests/train/ppo/tiny_roles.h"
+#include "tests/train/support/heard.h"
 #include "text/quantity.h"
-#include "train/listeners/listening.h"
+#include "train/hooks/listening.h"
 #include "train/ppo/phases/scoring.h"
 
 namespace headroom {

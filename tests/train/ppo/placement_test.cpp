@@ -5,9 +5,9 @@
 
 #include <map>
 
-#include "tests/train/heard.h"
 #include "tests/train/ppo/tiny_roles.h"
-#include "train/listeners/listening.h"
+#include "tests/train/support/heard.h"
+#include "train/hooks/listening.h"
 #include "train/ppo/phases/phase_names.h"
 
 namespace headroom {

@@ -6,12 +6,12 @@
 
 #include "model/loss.h"
 #include "model/parameter_table.h"
-#include "tests/train/heard.h"
 #include "tests/train/ppo/close.h"
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/heard.h"
+#include "tests/train/support/tiny_spec.h"
 #include "train/build.h"
 #include "train/data/data.h"
-#include "train/listeners/listening.h"
+#include "train/hooks/listening.h"
 
 namespace headroom {
 namespace {

@@ -1,7 +1,7 @@
 // Roles small enough to learn in a test, and prompts for them.
 #pragma once
 
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/tiny_spec.h"
 #include "train/ppo/iteration.h"
 
 namespace headroom {

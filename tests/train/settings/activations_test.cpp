@@ -1,4 +1,4 @@
-#include "train/vocabulary/activations.h"
+#include "train/settings/vocabulary/activations.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "train/vocabulary/mesh.h"
+#include "train/settings/vocabulary/mesh.h"
 
 #include <gtest/gtest.h>
 

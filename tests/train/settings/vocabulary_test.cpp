@@ -5,12 +5,12 @@
 #include <set>
 
 #include "text/quantity.h"
-#include "train/vocabulary/checkpoint.h"
-#include "train/vocabulary/element_type.h"
-#include "train/vocabulary/kernels.h"
-#include "train/vocabulary/mode.h"
-#include "train/vocabulary/offload.h"
-#include "train/vocabulary/weights.h"
+#include "train/settings/vocabulary/checkpoint.h"
+#include "train/settings/vocabulary/element_type.h"
+#include "train/settings/vocabulary/kernels.h"
+#include "train/settings/vocabulary/mode.h"
+#include "train/settings/vocabulary/offload.h"
+#include "train/settings/vocabulary/weights.h"
 
 namespace headroom {
 namespace {

@@ -6,11 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "tests/at_night.h"
-#include "tests/train/heard.h"
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/heard.h"
+#include "tests/train/support/tiny_spec.h"
 #include "text/words.h"
 #include "train/build.h"
-#include "train/listeners/listening.h"
+#include "train/hooks/listening.h"
 #include "train/techniques/activations/saved_tensors.h"
 #include "train/techniques/precision.h"
 

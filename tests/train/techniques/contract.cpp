@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "tests/at_night.h"
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/tiny_spec.h"
 
 namespace headroom {
 namespace {

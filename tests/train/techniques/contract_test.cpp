@@ -1,4 +1,4 @@
-// The contract of docs/techniques.md, for values on the CPU: every row of contract.json satisfies
+// The contract of docs/step/techniques.md, for values on the CPU: every row of contract.json satisfies
 // every line of it. Bytes and leaks: tests/bench/cell/run_contract_test.cpp; on a virtual card:
 // tests/virtual_gpu/steps/contract_test.py. Further guarantees of a technique are in its own test.
 #include "tests/train/techniques/contract.h"

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "tests/at_night.h"
-#include "tests/train/heard.h"
+#include "tests/train/support/heard.h"
 #include "tests/train/techniques/small_step.h"
-#include "train/listeners/listening.h"
+#include "train/hooks/listening.h"
 
 namespace headroom {
 namespace {

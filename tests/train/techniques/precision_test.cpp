@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "tests/train/heard.h"
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/heard.h"
+#include "tests/train/support/tiny_spec.h"
 #include "train/build.h"
 
 namespace headroom {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/train/own_directory.h"
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/own_directory.h"
+#include "tests/train/support/tiny_spec.h"
 #include "train/build.h"
 
 namespace headroom {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/tiny_spec.h"
 #include "train/build.h"
 
 namespace headroom {

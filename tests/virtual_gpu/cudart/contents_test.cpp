@@ -6,7 +6,7 @@
 #include <array>
 #include <cstring>
 
-#include "virtual_gpu/cudart/kernel_writes.h"
+#include "virtual_gpu/cudart/launch/kernel_writes.h"
 
 namespace {
 

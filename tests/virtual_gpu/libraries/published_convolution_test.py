@@ -17,7 +17,7 @@ BATCH, CHANNELS, WIDTH = 2, 4, 3
 MIB = 2 ** 20
 FP32_ROWS = {64: 1.7685546875, 128: 7.04833984375, 256: 28.15478515625, 512: 112.55517578125}
 BF16_ROWS = {128: 3.4736328125, 256: 12.19287109375, 512: 45.47412109375}
-# For the table's weight gradient: docs/virtual_gpu.md, "A convolution's workspace".
+# For the table's weight gradient: docs/inside/virtual_gpu.md, "A convolution's workspace".
 SLICES = {128: 44, 256: 68, 512: 62}
 
 

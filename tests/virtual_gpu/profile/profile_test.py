@@ -366,7 +366,7 @@ class Exactness(unittest.TestCase):
                 Path(folder, name + ".jsonl").write_text(json.dumps(
                     {"name": "cell", "status": "ok", "spec": {"snapshot": f"{folder}/{name}"}}))
             said = subprocess.run(
-                [sys.executable, ROOT / "scripts/lib/segment_addresses.py", f"{folder}/real.jsonl",
+                [sys.executable, ROOT / "scripts/lib/records/segment_addresses.py", f"{folder}/real.jsonl",
                  f"{folder}/virtual.jsonl"], capture_output=True, text=True, check=True).stdout
         self.assertIn("3 and 3 segments; 3 have the same size in the order of addresses, 1 the "
                       "same offset; 2 and 3 lie a multiple of 32 MiB below the highest", said)

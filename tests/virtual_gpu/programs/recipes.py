@@ -1,4 +1,4 @@
-"""The programs behind the recipes of docs/dryrun.md: recipes.py generate | mixtral | training, with transformers;
+"""The programs behind the recipes of docs/programs/dryrun.md: recipes.py generate | mixtral | training, with transformers;
 recipes.py grpo, with TRL, wants no recipe."""
 
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The contract of docs/techniques.md on a virtual card: every row of contract.json keeps it.
+"""The contract of docs/step/techniques.md on a virtual card: every row of contract.json keeps it.
 
 usage: contract_test.py HEADROOM [--wide] [ROW...]      Of the rows that combine techniques every second.
 

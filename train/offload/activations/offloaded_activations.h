@@ -19,14 +19,14 @@
 
 #include "model/torch.h"
 #include "model/transformer.h"
-#include "train/listeners/memory_tags.h"
+#include "train/hooks/memory_tags.h"
+#include "train/hooks/step_hook.h"
 #include "train/offload/activations/saved_units.h"
 #include "train/offload/copy_queue.h"
-#include "train/step_hook.h"
-#include "train/task.h"
+#include "train/schedule/task.h"
+#include "train/settings/vocabulary/activations.h"
 #include "train/techniques/activations/quantize.h"
 #include "train/techniques/activations/whole_storages.h"
-#include "train/vocabulary/activations.h"
 
 namespace headroom {
 

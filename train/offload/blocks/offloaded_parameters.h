@@ -19,10 +19,10 @@
 #include "model/torch.h"
 #include "model/transformer.h"
 #include "train/data/weights.h"
-#include "train/listeners/memory_tags.h"
+#include "train/hooks/memory_tags.h"
+#include "train/hooks/step_hook.h"
 #include "train/offload/blocks/block_prefetcher.h"
 #include "train/offload/blocks/block_storage.h"
-#include "train/step_hook.h"
 
 namespace headroom {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "train/device/real_device.h"
+#include "train/settings/device/real_device.h"
 #include "train/update/loss_scaler.h"
 
 namespace headroom {

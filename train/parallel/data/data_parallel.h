@@ -19,9 +19,9 @@
 
 #include "model/torch.h"
 #include "train/data/weights.h"
+#include "train/hooks/step_hook.h"
 #include "train/parallel/ranks/rank_group.h"
-#include "train/step_hook.h"
-#include "train/task.h"
+#include "train/schedule/task.h"
 #include "train/update/gradient_hooks.h"
 #include "train/update/gradient_sink.h"
 

@@ -39,7 +39,7 @@
 
 #include "model/torch.h"
 #include "train/data/weights.h"
-#include "train/listeners/memory_tags.h"
+#include "train/hooks/memory_tags.h"
 #include "train/parallel/data/flat_parameter.h"
 #include "train/parallel/ranks/rank_group.h"
 

@@ -19,13 +19,13 @@
 #include <vector>
 
 #include "model/transformer.h"
+#include "train/hooks/step_hook.h"
 #include "train/offload/blocks/block_prefetcher.h"
 #include "train/parallel/data/fsdp_unit.h"
-#include "train/step_hook.h"
-#include "train/task.h"
+#include "train/schedule/task.h"
+#include "train/settings/vocabulary/mesh.h"
 #include "train/update/gradient_hooks.h"
 #include "train/update/gradient_sink.h"
-#include "train/vocabulary/mesh.h"
 
 namespace headroom {
 

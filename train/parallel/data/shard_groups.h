@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "train/vocabulary/mesh.h"
+#include "train/settings/vocabulary/mesh.h"
 
 namespace headroom {
 

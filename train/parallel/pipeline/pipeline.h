@@ -18,7 +18,7 @@
 #include "model/transformer.h"
 #include "train/parallel/pipeline/schedule.h"
 #include "train/parallel/ranks/rank_group.h"
-#include "train/schedule.h"
+#include "train/schedule/schedule.h"
 
 namespace headroom {
 

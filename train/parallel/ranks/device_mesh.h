@@ -22,7 +22,7 @@
 #include "model/torch.h"
 #include "train/parallel/ranks/agreement.h"
 #include "train/parallel/ranks/rank_group.h"
-#include "train/vocabulary/mesh.h"
+#include "train/settings/vocabulary/mesh.h"
 
 namespace headroom {
 

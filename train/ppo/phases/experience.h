@@ -6,7 +6,7 @@
 #pragma once
 
 #include "model/torch.h"
-#include "train/listeners/memory_tags.h"
+#include "train/hooks/memory_tags.h"
 #include "train/ppo/phases/packing.h"
 
 namespace headroom {

@@ -26,7 +26,7 @@
 #include <string>
 #include <vector>
 
-#include "train/listeners/memory_tags.h"
+#include "train/hooks/memory_tags.h"
 #include "train/offload/tensors_away.h"
 #include "train/ppo/setup/role_rules.h"
 #include "train/step.h"

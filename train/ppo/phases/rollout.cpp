@@ -4,8 +4,8 @@
 #include <functional>
 #include <utility>
 
-#include "train/device/real_device.h"
 #include "train/generate/generate.h"
+#include "train/settings/device/real_device.h"
 
 namespace headroom {
 

@@ -4,10 +4,10 @@
 #include <functional>
 #include <vector>
 
-#include "train/device/real_device.h"
 #include "train/ppo/losses/losses.h"
 #include "train/ppo/phases/passes.h"
 #include "train/ppo/phases/scoring.h"
+#include "train/settings/device/real_device.h"
 
 namespace headroom {
 

@@ -20,9 +20,9 @@
 #include <memory>
 
 #include "model/torch.h"
+#include "train/settings/vocabulary/activations.h"
 #include "train/techniques/activations/quantize.h"
 #include "train/techniques/activations/whole_storages.h"
-#include "train/vocabulary/activations.h"
 
 namespace headroom {
 

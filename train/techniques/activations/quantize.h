@@ -22,8 +22,8 @@
 
 #include "model/torch.h"
 #include "train/kernels/operations/compiled_operation.h"
+#include "train/settings/vocabulary/activations.h"
 #include "train/techniques/activations/quantize_chunk.h"
-#include "train/vocabulary/activations.h"
 
 namespace headroom {
 

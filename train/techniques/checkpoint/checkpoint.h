@@ -21,8 +21,8 @@
 #include "model/attention.h"
 #include "model/torch.h"
 #include "model/transformer.h"
-#include "train/listeners/scope.h"
-#include "train/vocabulary/checkpoint.h"
+#include "train/hooks/scope.h"
+#include "train/settings/vocabulary/checkpoint.h"
 
 namespace headroom {
 

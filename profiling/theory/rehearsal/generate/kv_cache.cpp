@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-// encode() of model/kv_cache.cpp: what it returns.
+// encode() of model/kv_cache/kv_cache.cpp: what it returns.
 struct Encoded {
   ShapeTensor codes, scales;
 };

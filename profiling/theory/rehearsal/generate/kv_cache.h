@@ -1,11 +1,12 @@
-// A cache of keys and values, with shapes for tensors. Read beside model/kv_cache.h. No torch here.
+// A cache of keys and values, with shapes for tensors. Read beside
+// model/kv_cache/kv_cache.h. No torch here.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "model/kv_cache_shape.h"
+#include "model/kv_cache/kv_cache_shape.h"
 #include "profiling/theory/rehearsal/generate/pass.h"
 #include "profiling/theory/rehearsal/operations/tensor.h"
 

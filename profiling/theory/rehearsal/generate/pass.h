@@ -1,12 +1,12 @@
 // The tokens of one forward, with shapes for tensors, and attention over them. Read beside
-// model/batch_layout.h and model/pass_attention.h. No torch here.
+// model/batch_layout.h and model/attention_kernel/pass_attention.h. No torch here.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <vector>
 
-#include "model/attention_kernel.h"
+#include "model/attention_kernel/attention_kernel.h"
 #include "profiling/theory/rehearsal/operations/sdpa.h"
 #include "profiling/theory/rehearsal/operations/tensor.h"
 

@@ -9,7 +9,7 @@
 #include "profiling/theory/rehearsal/techniques/whole_shapes.h"
 #include "train/offload/activations/saved_units.h"
 #include "train/offload/states/host_ranges.h"
-#include "train/vocabulary/activations.h"
+#include "train/settings/vocabulary/activations.h"
 
 namespace headroom {
 

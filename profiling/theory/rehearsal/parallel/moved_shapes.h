@@ -6,7 +6,7 @@
 #include "profiling/theory/ranks/moved.h"
 #include "profiling/theory/rehearsal/operations/tensor.h"
 #include "train/parallel/ranks/collective.h"
-#include "train/vocabulary/mesh.h"
+#include "train/settings/vocabulary/mesh.h"
 
 namespace headroom {
 

@@ -17,7 +17,7 @@ namespace headroom {
 
 struct Parameter;
 
-// The parts of a stage's step, like Task in train/task.h.
+// The parts of a stage's step, like Task in train/schedule/task.h.
 struct StageShapeCalls {
   std::function<ShapeTensor(int64_t chunk, int64_t micro_batch, const ShapeTensor& x)> forward;
   std::function<void(ShapeTensor& output, const ShapeTensor& gradient, bool last)> backward;

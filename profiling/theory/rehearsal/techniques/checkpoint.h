@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "profiling/theory/rehearsal/operations/tensor.h"
-#include "train/vocabulary/checkpoint.h"
+#include "train/settings/vocabulary/checkpoint.h"
 
 namespace headroom {
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "profiling/theory/rehearsal/techniques/whole_shapes.h"
-#include "train/vocabulary/activations.h"
+#include "train/settings/vocabulary/activations.h"
 
 namespace headroom {
 

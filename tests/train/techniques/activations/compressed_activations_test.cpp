@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "tests/files/scratch_directory.h"
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/tiny_spec.h"
 #include "train/build.h"
 #include "train/techniques/activations/quantize.h"
 

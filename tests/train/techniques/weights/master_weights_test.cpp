@@ -4,11 +4,11 @@
 
 #include <cmath>
 
-#include "tests/train/heard.h"
 #include "tests/train/optim/optimizer_cases.h"
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/heard.h"
+#include "tests/train/support/tiny_spec.h"
 #include "train/build.h"
-#include "train/listeners/listening.h"
+#include "train/hooks/listening.h"
 
 namespace headroom {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <cstdio>
 
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/tiny_spec.h"
 #include "train/build.h"
 #include "train/data/data.h"
 #include "train/techniques/checkpoint/checkpoint.h"

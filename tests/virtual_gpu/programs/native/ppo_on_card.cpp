@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <functional>
 
-#include "tests/train/tiny_spec.h"
+#include "tests/train/support/tiny_spec.h"
 #include "train/ppo/iteration.h"
 
 namespace headroom {
