@@ -12,7 +12,7 @@
 #   GCC 12's libstdc++: remove_all() calls a null pointer, because it needs recursive_directory_iterator::__erase, which
 #   only the newer libstdc++ has. 30 other functions (status, links, iterators, paths) gave the right answers.
 # Approach: what such a program may hold, the rooms up to bench without bench/dryrun, includes no <filesystem>; POSIX does
-#   the same work. tests/layers/check_layers.py fails on it. `headroom` itself links no libtorch and may use it.
+#   the same work. tests/repository/layers/check_layers.py fails on it. `headroom` itself links no libtorch and may use it.
 # Limits: a test that links libtorch is not looked at.
 #
 # Input: LIBTORCH_DIR, the directory that holds include/ and lib/ (the wheel's torch/ folder).

@@ -4,8 +4,8 @@
 # Usage: install_test.sh BUILD TORCH PYTHON CUDA_ROOT
 set -uo pipefail
 
-# shellcheck source-path=SCRIPTDIR source=../expect.sh
-source "$(dirname "${BASH_SOURCE[0]}")/../expect.sh"
+# shellcheck source-path=SCRIPTDIR source=../support/expect.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../support/expect.sh"
 
 build=$1 torch=$2 python=$3 cuda=$4
 consumer=$(realpath "$(dirname "${BASH_SOURCE[0]}")/consumer")

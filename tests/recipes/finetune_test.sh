@@ -4,8 +4,8 @@
 set -uo pipefail
 
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
-# shellcheck source-path=SCRIPTDIR source=../expect.sh
-source "$here/../expect.sh"
+# shellcheck source-path=SCRIPTDIR source=../support/expect.sh
+source "$here/../support/expect.sh"
 python=$(realpath -s "$2")
 
 begin "$1"

@@ -3,8 +3,8 @@
 # Usage: command_test.sh HEADROOM MAKE_SNAPSHOT RECORDS.jsonl FIT.json
 set -uo pipefail
 
-# shellcheck source-path=SCRIPTDIR source=../expect.sh
-source "$(dirname "${BASH_SOURCE[0]}")/../expect.sh"
+# shellcheck source-path=SCRIPTDIR source=../support/expect.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../support/expect.sh"
 
 make_snapshot=$(realpath "$2")
 records=$(realpath "$3")

@@ -18,7 +18,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from at_night import IS_NIGHT  # noqa: E402
 from browser import Browser, find_chromium  # noqa: E402

@@ -3,8 +3,8 @@
 # Usage: plot_test.sh HEADROOM RECORDS.jsonl
 set -uo pipefail
 
-# shellcheck source-path=SCRIPTDIR source=../expect.sh
-source "$(dirname "${BASH_SOURCE[0]}")/../expect.sh"
+# shellcheck source-path=SCRIPTDIR source=../support/expect.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../support/expect.sh"
 
 records=$(realpath "$2")
 begin "$1"

@@ -15,7 +15,7 @@ import unittest
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS), str(TESTS / "train" / "parallel")]
+sys.path[:0] = [str(TESTS / "support"), str(TESTS / "train" / "parallel")]
 from at_night import at_night  # noqa: E402
 from cells import free_port, gone, met  # noqa: E402
 

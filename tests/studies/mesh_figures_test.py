@@ -14,7 +14,7 @@ import unittest
 from decimal import Decimal
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from at_night import share_by_day  # noqa: E402
 
 HEADROOM = sys.argv[1]

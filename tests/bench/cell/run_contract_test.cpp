@@ -5,8 +5,8 @@
 
 #include <set>
 
-#include "tests/at_night.h"
 #include "tests/bench/cell/run_ok.h"
+#include "tests/support/at_night.h"
 #include "tests/train/techniques/contract.h"
 
 namespace headroom {

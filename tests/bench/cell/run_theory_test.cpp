@@ -7,8 +7,8 @@
 
 #include "model/parameter_table.h"
 #include "profiling/theory/rows.h"
-#include "tests/at_night.h"
 #include "tests/bench/cell/run_ok.h"
+#include "tests/support/at_night.h"
 #include "tests/train/support/tiny_spec.h"
 
 namespace headroom {

@@ -3,8 +3,8 @@
 # Usage: headroom_bench_test.sh HEADROOM_BENCH
 set -uo pipefail
 
-# shellcheck source-path=SCRIPTDIR source=../../expect.sh
-source "$(dirname "${BASH_SOURCE[0]}")/../../expect.sh"
+# shellcheck source-path=SCRIPTDIR source=../../support/expect.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../../support/expect.sh"
 
 begin "$1"
 narrow=(--device cpu --d-ff 64 --layers 2 --heads 2 --vocab-size 64 '--context-length=8,16' --threads 1

@@ -15,10 +15,10 @@
 #include <thread>
 
 #include "profiling/record/record_file.h"
-#include "tests/at_night.h"
 #include "tests/bench/launch/stub_cell.h"
 #include "tests/bench/process/process_state.h"
 #include "tests/files/scratch_directory.h"
+#include "tests/support/at_night.h"
 
 namespace headroom {
 namespace {

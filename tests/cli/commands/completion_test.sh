@@ -3,8 +3,8 @@
 # Usage: completion_test.sh HEADROOM
 set -uo pipefail
 
-# shellcheck source-path=SCRIPTDIR source=../../expect.sh
-source "$(dirname "${BASH_SOURCE[0]}")/../../expect.sh"
+# shellcheck source-path=SCRIPTDIR source=../../support/expect.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../../support/expect.sh"
 
 tab_key=$(realpath "$(dirname "${BASH_SOURCE[0]}")/tab_key.py")
 begin "$1"

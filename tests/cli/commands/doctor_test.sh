@@ -3,8 +3,8 @@
 # Usage: doctor_test.sh HEADROOM
 set -uo pipefail
 
-# shellcheck source-path=SCRIPTDIR source=../../expect.sh
-source "$(dirname "${BASH_SOURCE[0]}")/../../expect.sh"
+# shellcheck source-path=SCRIPTDIR source=../../support/expect.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../../support/expect.sh"
 
 begin "$1"
 unset PYTORCH_CUDA_ALLOC_CONF PYTORCH_ALLOC_CONF HEADROOM_CELL

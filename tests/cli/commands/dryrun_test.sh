@@ -4,8 +4,8 @@
 # Usage: dryrun_test.sh HEADROOM
 set -uo pipefail
 
-# shellcheck source-path=SCRIPTDIR source=../../expect.sh
-source "$(dirname "${BASH_SOURCE[0]}")/../../expect.sh"
+# shellcheck source-path=SCRIPTDIR source=../../support/expect.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../../support/expect.sh"
 
 begin "$1"
 card=(dryrun --card h200)

@@ -18,7 +18,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 HERE = Path(__file__).resolve()
-sys.path[:0] = [str(HERE.parents[1] / "output"), str(HERE.parents[2])]
+sys.path[:0] = [str(HERE.parents[1] / "output"), str(HERE.parents[2] / "support")]
 import terminal  # noqa: E402
 from at_night import at_night  # noqa: E402
 

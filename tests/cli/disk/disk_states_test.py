@@ -16,7 +16,7 @@ from pathlib import Path
 
 from disk_runs import OnADisk, command, main, run
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from at_night import share_by_day  # noqa: E402
 from processes import family, lives, until  # noqa: E402
 

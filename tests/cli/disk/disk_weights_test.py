@@ -16,7 +16,7 @@ from pathlib import Path
 import disk_runs
 from disk_runs import OnADisk, main
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from processes import has_open, until  # noqa: E402
 
 LAYERS = 5

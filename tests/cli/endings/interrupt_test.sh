@@ -3,8 +3,8 @@
 # Usage: interrupt_test.sh HEADROOM STUB_CELL
 set -uo pipefail
 
-# shellcheck source-path=SCRIPTDIR source=../../expect.sh
-source "$(dirname "${BASH_SOURCE[0]}")/../../expect.sh"
+# shellcheck source-path=SCRIPTDIR source=../../support/expect.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../../support/expect.sh"
 ask=$(realpath "$(dirname "${BASH_SOURCE[0]}")")/ask.py
 
 begin "$1" "$2"
@@ -54,7 +54,7 @@ timed_out() {
   local timer=$!
   python3 -c 'import sys; sys.path.insert(0, sys.argv[1]); import processes, os
 processes.until(lambda: os.path.exists("begun") or processes.asleep(int(sys.argv[2])), "begins to wait")' \
-    "$(dirname "$ask")/../.." "$timer"
+    "$(dirname "$ask")/../../support" "$timer"
   kill -ALRM "$timer"
   wait "$timer"
 }

@@ -12,7 +12,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from processes import family, processor_seconds, until  # noqa: E402
 
 HEADROOM = os.path.abspath(sys.argv[1])

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import terminal
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from at_night import IS_NIGHT  # noqa: E402
 
 HEADROOM = STUB_CELL = MAKE_SNAPSHOT = ""

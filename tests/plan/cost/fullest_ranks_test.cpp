@@ -10,8 +10,8 @@
 #include "profiling/theory/peak.h"
 #include "profiling/theory/ranks/distinct_replicas.h"
 #include "profiling/theory/ranks/rank_host.h"
-#include "tests/at_night.h"
 #include "tests/plan/fit/tiny_run.h"
+#include "tests/support/at_night.h"
 #include "text/quantity.h"
 
 namespace headroom {

@@ -7,7 +7,7 @@
 #include "plan/fit/answers/command_line.h"
 #include "plan/fit/sets/technique_sets.h"
 #include "profiling/theory/peak.h"
-#include "tests/at_night.h"
+#include "tests/support/at_night.h"
 
 namespace headroom {
 namespace {

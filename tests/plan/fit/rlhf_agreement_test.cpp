@@ -7,7 +7,7 @@
 #include "plan/fit/questions/need.h"
 #include "plan/fit/search.h"
 #include "plan/search/recommend.h"
-#include "tests/at_night.h"
+#include "tests/support/at_night.h"
 
 namespace headroom {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "model/parameter_table.h"
 #include "plan/closed_form/formula.h"
-#include "tests/at_night.h"
 #include "tests/plan/rlhf/small_plan.h"
+#include "tests/support/at_night.h"
 
 namespace headroom {
 namespace {

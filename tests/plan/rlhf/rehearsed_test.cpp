@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "plan/cost/library_bytes.h"
-#include "tests/at_night.h"
 #include "tests/plan/rlhf/small_plan.h"
+#include "tests/support/at_night.h"
 
 namespace headroom {
 namespace {

@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "plan/search/setup_space.h"
-#include "tests/at_night.h"
 #include "tests/plan/rlhf/small_plan.h"
+#include "tests/support/at_night.h"
 
 namespace headroom {
 namespace {

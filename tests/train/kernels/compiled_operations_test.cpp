@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/launch/preparation/compiled_regions.h"
-#include "tests/at_night.h"
 #include "tests/files/scratch_directory.h"
+#include "tests/support/at_night.h"
 #include "train/kernels/operations/operation_settings.h"
 #include "train/optim/optimizer.h"
 #include "train/techniques/activations/quantize.h"

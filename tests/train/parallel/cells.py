@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from processes import free_port, processor_seconds, until  # noqa: E402
 
 NAME = "headroom-rank"  # of a rank's process, its number behind it

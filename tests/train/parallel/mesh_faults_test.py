@@ -17,7 +17,7 @@ from pathlib import Path
 
 from cells import FORKED_AT_WORK, gone, met
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from at_night import share_by_day  # noqa: E402
 
 HEADROOM = sys.argv[1]

@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parents[1]), str(HERE.parents[2] / "studies" / "peers")]
+sys.path[:0] = [str(HERE.parents[1] / "support"), str(HERE.parents[2] / "studies" / "peers")]
 import safetensors_file  # noqa: E402
 from at_night import share_by_day  # noqa: E402
 

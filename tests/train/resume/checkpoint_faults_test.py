@@ -18,7 +18,7 @@ import time
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from at_night import share_by_day  # noqa: E402
 
 HEADROOM, FAULTY = sys.argv[1:3]

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/at_night.h"
+#include "tests/support/at_night.h"
 #include "tests/train/support/heard.h"
 #include "tests/train/support/tiny_spec.h"
 #include "text/words.h"

@@ -9,8 +9,8 @@
 #include <numeric>
 #include <sstream>
 
-#include "tests/at_night.h"
 #include "tests/files/scratch_directory.h"
+#include "tests/support/at_night.h"
 #include "tests/train/support/heard.h"
 #include "tests/train/techniques/small_step.h"
 #include "train/hooks/listening.h"

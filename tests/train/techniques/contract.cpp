@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "tests/at_night.h"
+#include "tests/support/at_night.h"
 #include "tests/train/support/tiny_spec.h"
 
 namespace headroom {

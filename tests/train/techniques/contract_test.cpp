@@ -1,6 +1,7 @@
-// The contract of docs/step/techniques.md, for values on the CPU: every row of contract.json satisfies
-// every line of it. Bytes and leaks: tests/bench/cell/run_contract_test.cpp; on a virtual card:
-// tests/virtual_gpu/steps/contract_test.py. Further guarantees of a technique are in its own test.
+// The contract of docs/step/techniques.md, for values on the CPU: every row of contract.json
+// satisfies every line of it. Bytes and leaks: tests/bench/cell/run_contract_test.cpp; on a virtual
+// card: tests/virtual_gpu/steps/contract_test.py. Further guarantees of a technique are in its own
+// test.
 #include "tests/train/techniques/contract.h"
 
 #include <ATen/autocast_mode.h>
@@ -8,7 +9,7 @@
 
 #include <cmath>
 
-#include "tests/at_night.h"
+#include "tests/support/at_night.h"
 #include "tests/train/techniques/small_step.h"
 
 namespace headroom {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/at_night.h"
+#include "tests/support/at_night.h"
 #include "tests/train/support/heard.h"
 #include "tests/train/techniques/small_step.h"
 #include "train/hooks/listening.h"

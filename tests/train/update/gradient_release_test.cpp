@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "tests/at_night.h"
+#include "tests/support/at_night.h"
 #include "tests/train/support/heard.h"
 #include "tests/train/techniques/small_step.h"
 #include "train/hooks/listening.h"

@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from at_night import IS_NIGHT, at_night, share_by_day  # noqa: E402
 
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"

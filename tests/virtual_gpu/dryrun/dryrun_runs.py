@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from at_night import IS_NIGHT  # noqa: E402
 
 HEADROOM, ALLOCATE, LATE_THREAD = (str(Path(word).absolute()) for word in sys.argv[1:4])

@@ -16,7 +16,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from at_night import IS_NIGHT  # noqa: E402
 from dryrun_runs import AT_NIGHT, GIBI, HEADROOM, MEBI, RUNS, SCRATCH, TOGETHER, Result, line_of  # noqa: E402
 

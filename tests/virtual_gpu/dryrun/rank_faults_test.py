@@ -19,7 +19,7 @@ import time
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from at_night import IS_NIGHT, at_night  # noqa: E402
 
 HEADROOM = str(Path(sys.argv[1]).absolute())

@@ -17,7 +17,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from at_night import IS_NIGHT, at_night, share_by_day  # noqa: E402
 
 HEADROOM = str(Path(sys.argv[1]).absolute())

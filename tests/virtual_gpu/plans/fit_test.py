@@ -15,7 +15,7 @@ import unittest
 import xml.etree.ElementTree
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from processes import SOON, until  # noqa: E402
 
 HEADROOM = ALLOCATE = ""

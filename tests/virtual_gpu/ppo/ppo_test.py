@@ -14,7 +14,7 @@ from pathlib import Path
 
 HEADROOM = sys.argv[1]
 ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests/support"))
 from at_night import share_by_day  # noqa: E402
 
 TABLE = ROOT / "studies/ppo/ppo_table.py"

@@ -4,8 +4,8 @@
 # Usage: odd_files_test.sh HEADROOM
 set -uo pipefail
 
-# shellcheck source-path=SCRIPTDIR source=../../expect.sh
-source "$(dirname "${BASH_SOURCE[0]}")/../../expect.sh"
+# shellcheck source-path=SCRIPTDIR source=../../support/expect.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../../support/expect.sh"
 
 begin "$1"
 cell=(profile --model-size small --layers 2 --device virtual:h200 --warmup-steps 0 --measure-steps 1)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import theory_test
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from at_night import IS_NIGHT, at_night, share_by_day  # noqa: E402
 
 HEADROOM = Path(sys.argv[1]).resolve()

@@ -16,7 +16,7 @@ from pathlib import Path
 import theory_test
 from warm_cells import WarmCells
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from at_night import IS_NIGHT, share_by_day  # noqa: E402
 
 HEADROOM = sys.argv[1]

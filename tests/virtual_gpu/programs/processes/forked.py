@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch.distributed.tensor  # noqa: F401  the largest part of a program's start
 
-sys.path.append(str(Path(__file__).resolve().parents[3]))
+sys.path.append(str(Path(__file__).resolve().parents[3] / "support"))
 from processes import free_port  # noqa: E402
 from quick_end import end  # noqa: E402
 

@@ -1,4 +1,4 @@
-# How a test is declared. Every test has a tier, a label of what it needs and a TIMEOUT; tests/tiers/check_tiers.py holds that.
+# How a test is declared. Every test has a tier, a label of what it needs and a TIMEOUT; tests/repository/tiers/check_tiers.py holds that.
 #
 # Labels of tiers: CI runs `pr` (`ctest --preset release`); `unit` is the part of it that takes seconds and needs no torch;
 # `ctest -C nightly` runs `nightly` besides. Labels of needs: unit (no torch), cli (no torch, but longer), torch (CPU,
@@ -86,7 +86,7 @@ function(headroom_nightly_test name)
 endfunction()
 
 # headroom_long_command_test(NAME LABEL COMMAND...): a script that runs part of itself in CI and all of it at night, as NAME_long
-# (tests/at_night.py).
+# (tests/support/at_night.py).
 function(headroom_long_command_test name label)
   headroom_command_test(${name} ${label} ${ARGN})
   headroom_nightly_test(${name}_long ${ARGN})

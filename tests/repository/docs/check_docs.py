@@ -103,7 +103,7 @@ def problems(root):
 
 def main():
     here = pathlib.Path(__file__).resolve()
-    root = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else here.parents[2]
+    root = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else here.parents[3]
     found = list(problems(root))
     print("\n".join(found) if found else "documents: every link, path and test they name is there")
     return 1 if found else 0

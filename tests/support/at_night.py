@@ -9,5 +9,5 @@ at_night = unittest.skipUnless(IS_NIGHT, "runs at night: ctest -C nightly")
 
 
 def share_by_day(cases, step=2):
-    """At night all cases, by day every `step`-th: share_by_day() of tests/at_night.h."""
+    """At night all cases, by day every `step`-th: share_by_day() of tests/support/at_night.h."""
     return list(cases)[:: 1 if IS_NIGHT else step]

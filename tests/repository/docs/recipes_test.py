@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = ROOT / "tests" / "virtual_gpu" / "programs" / "recipes.py"
 RECIPE = re.compile(r"--value '?([\w/.]+\.py):(\d+)=([^\s'`]+)")
 OUTPUT = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)  # of programs, held by other tests
