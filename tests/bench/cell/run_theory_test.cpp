@@ -121,11 +121,13 @@ std::string name_of(const Cell& cell) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Cells, RunMatrix,
-                         testing::ValuesIn(cells({Mode::kForward, Mode::kForwardGrad,
-                                                  Mode::kForwardBackward, Mode::kTraining})),
-                         [](const auto& info) { return name_of(info.param); });
-INSTANTIATE_TEST_SUITE_P(Cells, TrainingPeak, testing::ValuesIn(cells({Mode::kTraining})),
+INSTANTIATE_TEST_SUITE_P(
+    Cells, RunMatrix,
+    testing::ValuesIn(share_by_day(
+        cells({Mode::kForward, Mode::kForwardGrad, Mode::kForwardBackward, Mode::kTraining}), 7)),
+    [](const auto& info) { return name_of(info.param); });
+INSTANTIATE_TEST_SUITE_P(Cells, TrainingPeak,
+                         testing::ValuesIn(share_by_day(cells({Mode::kTraining}), 7)),
                          [](const auto& info) { return name_of(info.param); });
 
 // Weights, gradients and activations in BF16, nothing cast.
@@ -170,12 +172,14 @@ std::vector<Bf16Cell> bf16_cells() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Cells, Bf16Matrix, testing::ValuesIn(bf16_cells()), [](const auto& info) {
-  std::string name = to_string(info.param.mode) + "_" + to_string(info.param.attention) +
-                     (info.param.kv_heads == 2 ? "_gqa" : "");
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Cells, Bf16Matrix, testing::ValuesIn(share_by_day(bf16_cells(), 3)),
+                         [](const auto& info) {
+                           std::string name = to_string(info.param.mode) + "_" +
+                                              to_string(info.param.attention) +
+                                              (info.param.kv_heads == 2 ? "_gqa" : "");
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 TEST(Run, UpdatesOfBf16WeightsHoldTheStatesThatTheoryPredicts) {
   RunSpec spec = tiny_spec();
@@ -294,7 +298,7 @@ std::vector<CheckpointCell> checkpoint_cells() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cells, CheckpointMatrix,
-                         testing::ValuesIn(share_by_day(checkpoint_cells(), 3)),
+                         testing::ValuesIn(share_by_day(checkpoint_cells(), 5)),
                          [](const auto& info) {
                            std::string name = info.param.checkpoint;
                            for (char& c : name) {

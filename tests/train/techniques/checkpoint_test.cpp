@@ -316,7 +316,7 @@ std::vector<Cell> model_cells() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cells, CheckpointedModel,
-                         testing::ValuesIn(share_by_day(model_cells(), 3)), [](const auto& info) {
+                         testing::ValuesIn(share_by_day(model_cells(), 7)), [](const auto& info) {
                            std::string name = info.param.checkpoint;
                            for (char& c : name) {
                              if (isalnum(static_cast<unsigned char>(c)) == 0) c = '_';

@@ -136,6 +136,21 @@ std::vector<ContractCell> share_of(ContractProgram program, std::vector<Contract
   return cells;
 }
 
+std::vector<ContractCell> one_precision_by_day(const std::vector<ContractCell>& cells) {
+  if (is_at_night()) return cells;
+  std::vector<ContractCell> share;
+  bool takes_the_last = true;
+  for (const ContractCell& cell : cells) {
+    if (share.empty() || share.back().technique != cell.technique) {
+      takes_the_last = !takes_the_last;
+      share.push_back(cell);
+    } else if (takes_the_last) {
+      share.back() = cell;
+    }
+  }
+  return share;
+}
+
 std::vector<ContractCell> contract_on_card() {
   std::vector<ContractCell> cells;
   for (const json& row : rows()) {

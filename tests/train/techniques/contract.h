@@ -43,6 +43,9 @@ constexpr size_t kContractPrograms = 3;
 // programs. All rows in all precisions if HEADROOM_LONG is set (ctest -C nightly).
 std::vector<ContractCell> share_of(ContractProgram program, std::vector<ContractCell> cells);
 
+// By day each technique in one precision: the first of one technique, the last of the next.
+std::vector<ContractCell> one_precision_by_day(const std::vector<ContractCell>& cells);
+
 // Like contract_on_cpu(), for an H200; without tolerances.
 std::vector<ContractCell> contract_on_card();
 

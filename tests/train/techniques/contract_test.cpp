@@ -62,7 +62,7 @@ TEST_P(TechniqueContract, LossAndGradientsAreThoseWithoutItOrWithinTheirToleranc
 
 TEST_P(TechniqueSteps, ManyStepsAreTheSameUnderASeedAndOthersUnderAnother) {
   RunSpec spec = GetParam().with;
-  const int64_t steps = many_steps(20);
+  const int64_t steps = is_at_night() ? 20 : 2;
   const std::vector<double> losses = SmallStep(spec).run_steps(steps);
   EXPECT_EQ(SmallStep(spec).run_steps(steps), losses);
   for (const double loss : losses) EXPECT_TRUE(std::isfinite(loss));
@@ -112,7 +112,8 @@ TEST_P(TechniqueSteps, OutOfMemoryInABackwardLeavesTheStepUsable) {
   for (const double loss : losses) EXPECT_TRUE(std::isfinite(loss));
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, TechniqueContract, testing::ValuesIn(contract_on_cpu()),
+INSTANTIATE_TEST_SUITE_P(Rows, TechniqueContract,
+                         testing::ValuesIn(one_precision_by_day(contract_on_cpu())),
                          [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(Rows, TechniqueSteps,
