@@ -16,7 +16,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
-from at_night import at_night, share_by_day  # noqa: E402
+from at_night import IS_NIGHT, at_night, share_by_day  # noqa: E402
 
 HEADROOM = ""
 ROOT = Path(__file__).resolve().parents[3]
@@ -139,22 +139,16 @@ class Profile(unittest.TestCase):
                             for frame in last["frames"]), last["frames"][:3])
 
     def test_an_unlimited_card_says_what_is_missing(self):
-        code, record, _ = profile("--model-size", "405b", "--profile-type", "training",
+        code, record, _ = profile("--model-size", "405b", "--layers", "20", "--profile-type", "training",
                                   "--context-length", "512", "--device", "virtual:h200,bytes=unlimited")
         self.assertEqual(code, 0, record["reason"])
-        self.assertGreater(record["peak_allocated_bytes"], 16 * 405e9)
+        self.assertGreater(record["peak_allocated_bytes"], 16 * 64e9)
         self.assertTrue(any("short by" in note for note in record["notes"]), record["notes"])
         self.assertLess(record["environment"]["cell"]["max_rss_bytes"], 1 * GIB)
 
-    def test_a_smaller_card_of_the_same_kind(self):
-        code, record, _ = profile("--model-size", "small", "--profile-type", "training",
-                                  "--device", "virtual:h200,bytes=1GiB")
-        self.assertEqual((code, record["status"]), (4, "oom"))
-
     def test_allocator_settings_work_as_on_a_card(self):
-        cell = ("--model-size", "small", "--profile-type", "training", "--context-length", "128",
-                "--device", "virtual:h200", "--alloc-conf")
-        default = profile(*cell[:-1])[1]
+        cell = ("--model-size", "small", "--profile-type", "training", "--device", "virtual:h200", "--alloc-conf")
+        default = same(*cell[:-1])[1]
         expandable = profile(*cell, "expandable_segments:True")[1]
         # libtorch cannot record that backend's allocations.
         asynchronous = profile(*cell, "backend:cudaMallocAsync", "--record-steps", "0")[1]
@@ -172,6 +166,8 @@ class Profile(unittest.TestCase):
         rows = dict(re.findall(r"^(none|expandable_segments:True) .* (\d+\.\d+) GiB  +\d", done.stdout, re.M))
         self.assertLess(float(rows["expandable_segments:True"]), float(rows["none"]))
         self.assertIn("--alloc-conf expandable_segments:True reserves", done.stdout)
+        if not IS_NIGHT:  # by day: tests/bench/cell/watch_test.cpp
+            return
         record = json.loads(run("profile", *flags, "--format", "json").stdout)
         self.assertEqual(len(record["watched"]["after_steps"]), 3)
         self.assertEqual(record["watched"]["growth"], [])
@@ -207,7 +203,7 @@ class Profile(unittest.TestCase):
         self.assertEqual(left, [])
 
     def test_the_shells_numbering_of_real_cards_is_not_the_virtual_ones(self):
-        for cards in share_by_day(("", "3", "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6")):
+        for cards in share_by_day(("", "3", "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6"), step=3):
             code, record, error = profile("--model-size", "small", "--device", "virtual:h200",
                                           CUDA_VISIBLE_DEVICES=cards)
             self.assertEqual((code, error), (0, ""), record)
@@ -235,8 +231,8 @@ class BadInput(unittest.TestCase):
                  ("expandable_segments:maybe", ["True", "maybe"]),
                  ("max_split_size_mb:5", ["too small"]),
                  ("max_split_size_mb:x", ["a value is no number"]))
-        for conf, words in share_by_day(cases):  # libtorch is asked
-            for command in ("profile", "sweep") if conf == "x" else ("profile",):
+        for conf, words in share_by_day(cases, step=3):  # libtorch is asked
+            for command in ("profile", "sweep") if conf == "x" and IS_NIGHT else ("profile",):
                 done = run(command, "--model-size", "small", "--device", "virtual:h200",
                            "--alloc-conf", conf)
                 self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
