@@ -17,6 +17,9 @@ from pathlib import Path
 
 from cells import free_port
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
+from at_night import share_by_day  # noqa: E402
+
 HEADROOM = sys.argv[1]
 CELL = str(Path(HEADROOM).parent / "headroom-cell")
 SPEC = {"model_size": "custom", "d_model": 64, "d_ff": 128, "layers": 2, "heads": 4,
@@ -81,10 +84,10 @@ class Meeting(unittest.TestCase):
         self.assertLess(time.monotonic() - began, PATIENCE / 2, "they waited for each other")
 
     def test_a_rank_with_another_setting_is_named_by_all_with_both_values(self):
-        for key, value, line in (
-                ("zero", 2, "rank 1 differs from rank 0 in --zero: 2 against 0; "),
+        for key, value, line in share_by_day((
                 ("mesh", "tp=2", "rank 1 differs from rank 0 in --mesh: tp=2 against dp=2; "),
-                ("measure_steps", 2, "rank 1 differs from rank 0 in --measure-steps: 2 against ")):
+                ("zero", 2, "rank 1 differs from rank 0 in --zero: 2 against 0; "),
+                ("measure_steps", 2, "rank 1 differs from rank 0 in --measure-steps: 2 against ")), step=3):
             with self.subTest(key):
                 self.check(Ranks().start(0).start(1, **{key: value}), line)
 
@@ -126,8 +129,8 @@ class Meeting(unittest.TestCase):
                         reasons)
 
     def test_mpiruns_variables_are_read_too(self):
-        for rank, size in (("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-                           ("PMI_RANK", "PMI_SIZE")):
+        for rank, size in share_by_day((("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+                                        ("PMI_RANK", "PMI_SIZE"))):
             with self.subTest(rank):
                 ranks = Ranks()
                 for own in range(2):
