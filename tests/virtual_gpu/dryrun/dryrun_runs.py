@@ -16,6 +16,7 @@ HEADROOM, ALLOCATE, LATE_THREAD = (str(Path(word).absolute()) for word in sys.ar
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
 PYTHON = [sys.executable]
 TORCHRUN = [*PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+FORKED = [*PYTHON, str(PROGRAMS / "processes/forked.py"), "2"]  # by day: torch is imported once
 SCRATCH = tempfile.TemporaryDirectory()
 MEBI, GIBI = 2**20, 2**30
 
@@ -42,9 +43,11 @@ def values(start: str, *numbers: str) -> list[str]:
     return [word for i, number in enumerate(numbers, first) for word in ("--value", f"steered.py:{i}={number}")]
 
 
-# Programs of one run, which imports torch once. The first ones do not make it doubt the peak.
+# Programs of one run, which imports torch once. The first ones do not make it doubt the peak; at night two of them run
+# alone, beside runs with other flags.
 TOGETHER = {
-    "calm": {"log": "steered.py,log", "answers": "steered.py,answers", "generate": "steered.py,wait"},
+    "calm": {"log": "steered.py,log", "answers": "steered.py,answers", "generate": "steered.py,wait"}
+    | ({} if IS_NIGHT else {"linear": "train_linear.py", "transformer": "train_transformer.py"}),
     "doubted": {"router": "steered.py,router", "searches": "cuda/searches.py"},
 }
 
@@ -58,14 +61,13 @@ RUNS = {
     "linear": (["--snapshot", "linear.pickle"], python("train_linear.py")),
     "expandable": (["--alloc-conf", "expandable_segments:True"], python("train_linear.py")),
     "async": (["--alloc-conf", "backend:cudaMallocAsync"], quick("train_linear.py")),
-    # By day with a snapshot alone, at night beside the run without.
-    "transformer": ([] if IS_NIGHT else ["--snapshot", "transformer.pickle"], quick("train_transformer.py")),
+    "transformer": ([], quick("train_transformer.py")),
     "transformer_snapshot": (["--snapshot", "transformer.pickle"], quick("train_transformer.py")),
     "router_hit": (["--value", f"{line_of('router reads')}=8"], quick("steered.py", "router")),
     "equal": ([], quick("steered.py", "equal")),
     "equal_true": (["--value", f"{line_of('equal reads')}=true"], quick("steered.py", "equal")),
     "hold": ([], quick("steered.py", "hold")),
-    "calm": ([*values("torch.bfloat16", "1.5", "7", "1", "-2*2,3"), "--value", f"{line_of('wait reads')}=0*6,1",
+    "calm": (["--snapshot", "calm.pickle", *values("torch.bfloat16", "1.5", "7", "1", "-2*2,3"), "--value", f"{line_of('wait reads')}=0*6,1",
               "--value", "nosuch.py:3=1"], in_turn("calm")),
     "doubted": ([], in_turn("doubted")),
     "stopped": (["--snapshot", "stopped.pickle"], python("steered.py", "wait", "TERM")),
@@ -75,7 +77,7 @@ RUNS = {
     "oom": (["--snapshot", "oom.pickle"], python("out_of_memory.py", "raised")),
     "oom_small": (["--bytes", "4GiB"], quick("out_of_memory.py", "caught")),
     "torchrun": (["--count", "2", "--snapshot", "ranks.pickle"],
-                 [*TORCHRUN, str(PROGRAMS / "ranks/two_processes.py")]),
+                 [*(TORCHRUN if IS_NIGHT else FORKED), str(PROGRAMS / "ranks/two_processes.py")]),
     "forks": ([], python("processes/forks.py", "abort")),
     "missing_tool": ([], python("processes/endings.py", "_exit")),
     "replaced": ([], python("processes/endings.py", "replaced")),
@@ -98,7 +100,8 @@ RUNS = {
 AT_NIGHT = {"async", "equal", "equal_true", "hold", "hangs_up_itself", "skip_host_init", "host_weights", "interrupts",
             "replaced", "killed",
             # virtual_profile, breakdown_test.py and late_events_test.py run their like by day.
-            "transformer_snapshot", "expandable", "isolated", "oom_small", "graphs", "router_hit", "interrupted"}
+            "transformer_snapshot", "expandable", "isolated", "oom_small", "graphs", "router_hit", "interrupted",
+            "linear", "transformer"}
 
 
 class Result:
