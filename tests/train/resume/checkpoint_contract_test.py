@@ -30,8 +30,7 @@ STAGES = "--mesh pp=2,tp=2 --micro-batches 2"
 
 # The mesh that saves, and the other meshes that resume.
 CASES = {
-    "AdamW": ("", f"{DP} --zero 3", [STAGES, ONE]),
-    "AdamW, fused": ("--optimizer-impl fused", f"{STAGES} --sequence-parallel", [f"{DP} --zero 1"]),
+    "AdamW": ("", f"{DP} --zero 3", [STAGES]),
     "Lion": ("--optimizer lion --learning-rate 1e-4", ONE, [f"{DP} --zero 2"]),
     "SGD with momentum": ("--optimizer sgd", "--mesh pp=2 --micro-batches 2", [DP]),
     "BF16 weights and FP32 masters": ("--param-dtype bf16 --master-weights fp32", f"{DP} --zero 2",
@@ -47,6 +46,7 @@ EVERYWHERE = [ONE, DP, f"{DP} --zero 1", f"{DP} --zero 2", f"{DP} --zero 3", TP,
 WIDE_CASES = {
     **{f"AdamW saved on {mesh or 'one rank'}": ("--layers 5", mesh, EVERYWHERE)
        for mesh in (EVERYWHERE[0], EVERYWHERE[4], EVERYWHERE[8], EVERYWHERE[14])},
+    "AdamW, fused": ("--optimizer-impl fused", f"{STAGES} --sequence-parallel", [f"{DP} --zero 1"]),
     "foreach": ("--optimizer-impl foreach", f"{DP} --zero 3", [ONE]),
     "Lion, foreach": ("--optimizer lion --learning-rate 1e-4 --optimizer-impl foreach", TP, [ONE]),
     "SGD, fused": ("--optimizer sgd --optimizer-impl fused", f"{DP} --zero 3", [TP]),

@@ -47,8 +47,8 @@ def allocators(document: dict) -> list[dict]:
 
 class LateEvents(unittest.TestCase):
     def test_blocks_of_another_stream_come_back_when_its_event_is_done(self):
-        program = str(PROGRAMS / "cuda/recorded_blocks.py")
-        both, text, document = run(program, events="both")  # one after the other, and ranges are printed
+        program = (str(PROGRAMS / "processes/quick_end.py"), str(PROGRAMS / "cuda/recorded_blocks.py"))
+        both, text, document = run(*program, events="both")  # one after the other, and ranges are printed
         found = [line.split(": ")[1] for line in both.splitlines()]
         self.assertEqual(found, ["64", "64", "66", "66", "True", "256", "256", "322", "322", "True"])
         self.assertIn("68.000 MiB to 324.000 MiB", text)

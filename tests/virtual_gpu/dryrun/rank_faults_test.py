@@ -106,7 +106,7 @@ class RankFaults(unittest.TestCase):
                                r"\S*rank_faults\.py:\d+")
 
     def test_a_rank_that_is_killed_is_named(self):
-        said = self.run_to_its_end("killed")
+        said = self.run_to_its_end("killed", forks=True)
         self.assertRegex(said, r"rank 1: .*(left no report: it was killed|was killed before)")
 
     def test_more_ranks_than_cards_are_said_with_the_flag_that_helps(self):
@@ -144,7 +144,7 @@ class RankFaults(unittest.TestCase):
 
     def test_a_launcher_that_is_killed_leaves_no_rank(self):
         mark = Path(self.scratch.name, "mark")
-        with subprocess.Popen(command("waits", str(mark)), stdout=subprocess.DEVNULL,
+        with subprocess.Popen(command("waits", str(mark), forks=True), stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, text=True, cwd=self.scratch.name,
                               env=self.environment) as run:
             deadline = time.monotonic() + START_SECONDS

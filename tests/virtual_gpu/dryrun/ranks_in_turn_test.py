@@ -12,13 +12,17 @@ from __future__ import annotations
 import importlib.util
 import sys
 import unittest
+from pathlib import Path
 
-from ranks_test import RANKS, Result, alone, taken
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from at_night import at_night  # noqa: E402
+from ranks_test import RANKS, Result, alone, taken  # noqa: E402
 
 PIPELINE = "distributed/pipeline.py"
 
 
 class InTurn(unittest.TestCase):
+    @at_night
     def test_a_stage_alone_learns_its_shapes_from_the_stages_that_ran_before_it(self):
         together = Result(program=PIPELINE)
         result = alone(world=RANKS, ranks="0-1", program=PIPELINE)

@@ -82,6 +82,7 @@ class Ranks(unittest.TestCase):
             self.assertEqual(moved, calls * LAYER_BYTES)
             self.assertEqual(calls, STEPS * 2 * LAYERS)
 
+    @at_night
     def test_ddp_compares_its_ranks_and_reduces_each_gradient_once_a_step(self):
         for rank in self.result("ddp").ranks:
             (communicator,) = rank["communicators"]
