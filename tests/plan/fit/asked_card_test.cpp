@@ -6,6 +6,7 @@
 #include "plan/cost/fullest_ranks.h"
 #include "plan/fit/questions/need.h"
 #include "plan/fit/sets/technique_sets.h"
+#include "tests/at_night.h"
 #include "tests/plan/fit/tiny_run.h"
 
 namespace headroom {
@@ -59,7 +60,8 @@ TEST(AskedCard, BoundsThePeakOfEveryTechniqueFromBelow) {
   AskedCard asked(options);
   const RunSpec base = tiny_with({});
   for (const RunTechnique& technique : technique_list(base)) {
-    for (const TechniqueSet& set : technique_sets(base, {technique}, CostOrder())) {
+    for (const TechniqueSet& set :
+         share_by_day(technique_sets(base, {technique}, CostOrder()), 2)) {
       const Record record = run_cell(set.spec, options);
       ASSERT_EQ(record.status, Status::kOk) << set.in_words() << ": " << record.reason;
       const int64_t least = asked.least(set.spec);
@@ -79,7 +81,7 @@ TEST(AskedCard, KnowsNoBoundOfAFewLayersOrOfAMesh) {
 TEST(AskedCard, RanksThatRunAloneAreServedAsNewProcessesAre) {
   CellOptions one_by_one = warm();
   CellOptions each_new = cold();
-  for (const char* zero : {"0", "3"}) {
+  for (const char* zero : share_by_day<const char*>({"3", "0"}, 2)) {
     const RunSpec spec = tiny_with({{"mesh", "pp=2,dp=2"}, {"micro_batches", "4"}, {"zero", zero}});
     for (const int64_t rank : {int64_t{0}, int64_t{3}, int64_t{0}}) {
       one_by_one.ranks = each_new.ranks = {.kind = RankChoice::Kind::kListed, .ranks = {rank}};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "plan/fit/questions/need.h"
 #include "plan/fit/search.h"
@@ -128,14 +129,17 @@ const std::vector<AgreementCase> kAgreementCases = {
 // 1024: plan 23.68 GiB, step 24.23 GiB, both with the context).
 TEST(PlanAndFit, RecommendTheSame) {
   std::set<std::string> seen;
-  for (const AgreementCase& one : share_by_day(kAgreementCases, 2)) {
+  const size_t by_day = 4;  // the small ones
+  const size_t count = is_at_night() ? kAgreementCases.size() : by_day;
+  for (const AgreementCase& one : std::span(kAgreementCases).first(count)) {
     const FromPlan plan = recommended_by_plan(one);
     if (plan.margin < (one.card_gib << 30) * 3 / 100) continue;
     EXPECT_EQ(plan.words, recommended_by_fit(one))
         << one.size << " " << one.states << " on " << one.card_gib << " GiB";
     seen.insert(plan.words);
   }
-  EXPECT_GE(seen.size(), 5U) << "the cases are all alike";
+  EXPECT_GE(seen.size(), is_at_night() ? 5U : 2U) << "the cases are all alike";
+  if (!is_at_night()) return;
   EXPECT_TRUE(std::any_of(seen.begin(), seen.end(), [](const std::string& words) {
     return words.starts_with("optimizer offload");
   })) << "none needs the host";

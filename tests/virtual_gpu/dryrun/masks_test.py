@@ -50,8 +50,9 @@ class Masks(unittest.TestCase):
         """One program with all of it: the start of each one is seconds of torch."""
         answers = {"rows": "2048", "wide": "100000", "experts": "8", "turns": "(0,4*2,7)*"}
         flags = [word for mark, numbers in answers.items() for word in ("--value", value(mark, numbers))]
-        parts = "backward + experts + turns + finite 4096 + large + parts"
-        self.assertEqual(self.run_dry(flags, *parts.split()).stdout.splitlines(), [
+        parts = "threads + backward + experts + turns + finite 4096 + large + parts"
+        self.assertEqual(self.run_dry(flags, *parts.split(), OMP_NUM_THREADS="4").stdout.splitlines(), [
+            "threads 0 1.0",  # known values are computed by the thread that asks
             "rows 2048 2048 100000",  # a mask keeps the count that was given
             "gradients 8",  # indices of a given count are all of them
             "turns 0 4 4 7 0 4 4",  # a list of answers begins anew
@@ -77,10 +78,6 @@ class Masks(unittest.TestCase):
         self.assertNotIn("infs or NaNs", done.stderr)
         self.assertNotIn("statically linked", done.stderr)
         self.assertEqual(self.run_dry([], "eig", "magma").stdout, "vectors 1200 1200\n")
-
-    def test_known_values_are_computed_by_the_thread_that_asks(self):
-        done = self.run_dry([], "threads", OMP_NUM_THREADS="4")
-        self.assertEqual(done.stdout, "threads 0 1.0\n")
 
     def test_a_recording_that_the_program_ends_is_in_the_snapshot(self):
         done = self.run_dry(["--snapshot", "run.pickle"], "record_off")

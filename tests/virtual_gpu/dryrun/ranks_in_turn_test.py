@@ -14,7 +14,7 @@ import sys
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from at_night import at_night  # noqa: E402
 from ranks_test import RANKS, Result, alone, taken  # noqa: E402
 

@@ -14,7 +14,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
-from at_night import share_by_day  # noqa: E402
+from at_night import IS_NIGHT, share_by_day  # noqa: E402
 
 HEADROOM = ""
 MODEL = "--model-size custom --d-model 512 --d-ff 1408 --heads 8 --kv-heads 8 --vocab-size 8192".split()
@@ -77,12 +77,14 @@ class MeshFit(unittest.TestCase):
         self.assertEqual(record["spaces"]["host_pinned"]["peak_allocated_bytes"], pinned)
         if pageable > 0:
             self.assertEqual(record["spaces"]["host"]["peak_allocated_bytes"], pageable)
+        self.assertEqual(answer["beyond"]["status"], "oom")
+        if not IS_NIGHT:  # by day the cheapest mesh alone, above
+            return
         every = profiled(re.sub("--rank [0-9,-]+", "--rank distinct", answer["command"]))
         self.assertEqual(every["status"], "ok", every["reason"])
         fullest = max(rank["allocated_bytes"] + rank["nccl_bytes"] for rank in every["ranks"])
         beside = answer["context_and_nccl_bytes"] + answer["peak_allocated_bytes"]
         self.assertEqual(beside - document["card"]["context_bytes"], fullest)
-        self.assertEqual(answer["beyond"]["status"], "oom")
 
     def test_what_lies_on_the_host_and_released_gradients_are_proved_on_meshes(self):
         small = ["--batch-size", "1", "--context-length", "64", "--layers", "4"]
@@ -94,7 +96,7 @@ class MeshFit(unittest.TestCase):
             ("pp=2", "2150MiB", "activation-offload,micro-batches",
              ["--batch-size", "2", "--context-length", "1024", "--layers", "8"], {"activation-offload"}),
         ]
-        for mesh, size, words, run, asked in share_by_day(cases):
+        for mesh, size, words, run, asked in share_by_day(cases, step=4):
             with self.subTest(mesh=mesh, words=words):
                 done, document = found("--card", "h100-80gb", "--bytes", size, *MODEL, *run, "--gpus", "2", "--mesh",
                                        mesh, "--allow", words)

@@ -174,7 +174,7 @@ class Plan(unittest.TestCase):
 
     def test_on_one_gpu_it_is_the_peak_whichever_instant_is_fullest(self):
         phases = set()
-        cells = CELLS if WIDE else [*CELLS[:-2:3], *CELLS[-2:]]
+        cells = CELLS if WIDE else [*CELLS[:-2:5], *CELLS[-2:]]
         for precision, attention, checkpoint, optimizer, implementation, words, batch in cells:
             setting = (*shape(4, layers=3, vocab_size=words), "--attention", attention,
                        "--recompute", checkpoint, "--optimizer", optimizer,
@@ -192,7 +192,7 @@ class Plan(unittest.TestCase):
         """Backward's end is fullest, the update, and again the update where nothing is fused."""
         cells = (("full", "bf16", "fused", "backward"), ("full", "bf16-mixed", "fused", "optimizer"),
                  ("none", "bf16", "reference", "optimizer"))
-        for checkpoint, precision, implementation, phase in cells if WIDE else cells[::2]:
+        for checkpoint, precision, implementation, phase in cells if WIDE else cells[2:]:
             setting = ("--model-size", "7b", "--attention", "sdpa", "--recompute", checkpoint,
                        "--optimizer-impl", implementation, "--batch-size", "1")
             with self.subTest(precision=precision, setting=setting):
@@ -239,24 +239,15 @@ class Plan(unittest.TestCase):
             self.assertLessEqual(abs(row["computed_bytes"] - row["measured_bytes"]), 256, row)
 
     def test_a_forward_holds_what_theory_says(self):
-        for precision in ("fp32", "bf16"):
-            for attention, kv_heads in itertools.product(("eager", "sdpa"), (16, 4)):
-                setting = (*shape(kv_heads), "--precision", precision, "--attention", attention)
-                with self.subTest(setting=setting[-4:], kv_heads=kv_heads):
-                    record = step("--profile-type", "forward", *setting)
-                    temporaries = record["categories_at_peak_bytes"]["temporaries"]
-                    theory = run("theory", *BATCH, "--context-length", "512", "--profile-type",
-                                 "forward", *setting)
-                    rows = {
-                        row["quantity"]: row
-                        for table in theory
-                        for row in table["rows"]
-                        if "quantity" in row
-                    }
-                    self.assertEqual(
-                        rows["temporaries of a forward without gradients"]["forward_bytes"],
-                        temporaries,
-                    )
+        cells = list(itertools.product(("fp32", "bf16"), ("eager", "sdpa"), (16, 4)))
+        for precision, attention, kv_heads in cells if WIDE else cells[::3]:
+            setting = (*shape(kv_heads), "--precision", precision, "--attention", attention)
+            with self.subTest(setting=setting[-4:], kv_heads=kv_heads):
+                record = step("--profile-type", "forward", *setting)
+                temporaries = record["categories_at_peak_bytes"]["temporaries"]
+                theory = run("theory", *BATCH, "--context-length", "512", "--profile-type", "forward", *setting)
+                rows = {row["quantity"]: row for table in theory for row in table["rows"] if "quantity" in row}
+                self.assertEqual(rows["temporaries of a forward without gradients"]["forward_bytes"], temporaries)
 
 
 if __name__ == "__main__":

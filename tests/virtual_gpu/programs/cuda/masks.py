@@ -57,7 +57,7 @@ def eig(library):
 
 
 def threads():
-    """Known values are computed by the thread that asks."""
+    """Known values are computed by the thread that asks; before anything starts the threads of OpenMP."""
     one = torch.ones(1, device="cuda", dtype=torch.bfloat16)
     before = len(os.listdir("/proc/self/task"))
     many = one.expand(2, 4, 256, 256).contiguous()
