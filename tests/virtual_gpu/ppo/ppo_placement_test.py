@@ -16,7 +16,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
-from at_night import at_night  # noqa: E402
+from at_night import at_night, share_by_day  # noqa: E402
 
 HEADROOM = sys.argv[1]
 SLAB = 64 << 20  # of pinned memory
@@ -78,9 +78,9 @@ class PpoPlacementTest(unittest.TestCase):
         self.assertLess(pinned, changed + read + 2 * SLAB)
 
     def test_what_leaves_are_the_idle_components_and_the_rest_of_a_phase_is_what_it_was(self):
-        for flags in ((), ("--param-dtype", "bf16"), ("--optimizer", "adam8bit"),
-                      ("--param-dtype", "bf16", "--master-weights", "fp32"),
-                      ("--optimizer-impl", "foreach", "--max-tokens-per-micro-batch", "128")):
+        for flags in share_by_day(((), ("--param-dtype", "bf16"), ("--optimizer", "adam8bit"),
+                                   ("--param-dtype", "bf16", "--master-weights", "fp32"),
+                                   ("--optimizer-impl", "foreach", "--max-tokens-per-micro-batch", "128")), step=3):
             with self.subTest(flags=flags):
                 self.check_link_and_host(*self.compare(*flags))
 
