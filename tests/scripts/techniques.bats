@@ -22,6 +22,7 @@ rows() { grep -c '^| ' "$OUTPUT_DIR/techniques.md"; }
   [ "$(rows)" -eq $(($(wc -l <"$OUTPUT_DIR/techniques.csv") + 1)) ]
   grep -q '^| as it is | 2.000 |' "$OUTPUT_DIR/techniques_short.md"
   [ ! -e "$OUTPUT_DIR/techniques.svg" ] # a virtual card has no times
+  ! grep -q '^| compiled kernels' "$OUTPUT_DIR/techniques.md" # nothing was compiled
   cells=$(wc -l <"$STUB_LOG")
   [ "$cells" -gt 50 ]
   run "$profile"
@@ -44,6 +45,7 @@ rows() { grep -c '^| ' "$OUTPUT_DIR/techniques.md"; }
   [ "$status" -eq 0 ]
   grep -q '| time, % | compiled time, % |' "$OUTPUT_DIR/techniques.md"
   grep -q '^| 8-bit Adam | as it is | 2.000 | 0.000 | 0.0 | +0 | +0 | +0.0000 |' "$OUTPUT_DIR/techniques.md"
+  grep -q '^| compiled kernels, budget 0.5 | compiled kernels | 2.000 | 0.000 | 0.0 | +0 | n/a | +0.0000 |' "$OUTPUT_DIR/techniques.md"
 }
 
 @test "a cell that fails is said and costs its row alone; one out of memory is no failure" {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "bench/launch/ending.h"
 #include "bench/process/child_process.h"
 #include "bench/process/interrupt.h"
 #include "bench/process/program_folder.h"
@@ -103,8 +104,11 @@ Command compiler(const json& settings, const std::string& folder) {
 void compile(const json& settings, const std::string& folder) {
   Command command = compiler(settings, folder);
   std::string reason;  // Python's last word; a dry run's report follows it
+  bool is_disk_full = false;
   command.on_error_line = [&](const std::string& line) {
-    if (line.find("Error: ") != std::string::npos) reason = line;
+    if (is_disk_full) return;
+    is_disk_full = line.find(std::strerror(ENOSPC)) != std::string::npos;
+    if (is_disk_full || line.find("Error: ") != std::string::npos) reason = line;
   };
   const Outcome outcome = run_command(command);
   if (outcome.interrupted) return;
@@ -114,8 +118,11 @@ void compile(const json& settings, const std::string& folder) {
                              "): run ./scripts/setup.sh, or set HEADROOM_PYTHON");
   }
   if (outcome.exit_code != 0) {
-    throw std::runtime_error("--kernels compiled: the compiler failed: " +
-                             (reason.empty() ? outcome.last_error_line : reason));
+    const std::function<void(const std::string&)> nobody;
+    const StderrRelay silent(nobody);
+    throw std::runtime_error(
+        "--kernels compiled: the compiler failed: " +
+        (reason.empty() ? with_last_line(ending(outcome, silent), outcome) : reason));
   }
 }
 

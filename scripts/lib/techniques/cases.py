@@ -29,9 +29,15 @@ class Case:
         return (self.flags.get("precision") in ("bf16", "fp8") or self.flags.get("param-dtype") == "bf16"
                 or self.flags.get("optimizer") == "muon")
 
+    @property
+    def is_compiled(self):
+        """Runs only where torch's compiler is asked for."""
+        return self.flags.get("kernels") == "compiled"
+
 
 BASE = "as it is"
 FLASH = {"precision": "bf16", "attention": "flash"}
+COMPILED = {"kernels": "compiled"}
 
 # One technique each.
 SINGLE = [
@@ -66,7 +72,13 @@ SINGLE = [
     Case("4 micro-batches", {"micro-batches": "4"}),
     Case("gradients released in backward", {"release-gradients": "true"}),
     Case("gradients clipped", {"max-grad-norm": "1"}),
+    Case("compiled kernels", COMPILED),
 ]
+
+# Forms of recomputation of compiled kernels: the curve of the compiler's budget, beside full.
+RECOMPUTED = [Case(f"compiled kernels, {name}", {**COMPILED, "recompute": recompute}, "compiled kernels")
+              for name, recompute in (*((f"budget {share}", f"budget:{share}") for share in ("0.75", "0.5", "0.25", "0")),
+                                      ("checkpoint every block", "full"))]
 
 # Usual combinations.
 TOGETHER = [
@@ -94,7 +106,7 @@ TOGETHER = [
           "micro-batches": "4", "recompute": "full"}),
 ]
 
-CASES = SINGLE + TOGETHER
+CASES = SINGLE + RECOMPUTED + TOGETHER
 
 # The short table.
 FIRST = ["as it is", "flash attention, BF16 autocast", "activations in INT8", "checkpoint every block", "8-bit Adam",

@@ -5,9 +5,9 @@ usage: run.py HEADROOM --records FILE --cells FOLDER --device DEVICE --model-siz
 
 Memory: each row on DEVICE; a real card gives times too. Time and loss: a small model on the CPU and
 real text, every row in every round, so that the step without the technique stands beside it. With
---compiled the times of compiled kernels too, where they run the row. FILE gets the Records, each with
-"technique": its row, "what": "memory", "time" or "compiled time", "round": N. What the sweeps' own
-files under FOLDER answer is not run again.
+--compiled the rows of compiled kernels, and of the others the times of compiled kernels too, where
+they run the row. FILE gets the Records, each with "technique": its row, "what": "memory", "time" or
+"compiled time", "round": N. What the sweeps' own files under FOLDER answer is not run again.
 Exit codes: 0 all measured, 3 some failed, 4 all failed, 130 interrupted.
 """
 
@@ -73,19 +73,20 @@ def cells_of(options, tokens):
     is_card = not options.device.startswith("virtual:")
     steps = {"warmup-steps": "3", "measure-steps": "10"} if is_card else \
             {"warmup-steps": "1", "measure-steps": "1"}
-    for case in CASES:
+    cases = [case for case in CASES if options.compiled or not case.is_compiled]
+    for case in cases:
         yield Cell(case, {"model-size": options.model_size, "device": options.device,
                           "context-length": options.context_length, **steps},
                    "memory.jsonl", {"what": "memory"})
     small = {**SMALL, "tokens": tokens, "warmup-steps": str(WARMUP),
              "measure-steps": str(STEPS - WARMUP)}
     for turn in range(options.rounds):
-        for case in CASES:
+        for case in cases:
             yield Cell(case, small, f"round_{turn}.jsonl", {"what": "time", "round": turn})
         # The first again: what a ratio of equal steps is.
         yield Cell(CASES[0], small, f"round_{turn}_again.jsonl",
                    {"what": "time", "round": turn, "again": True})
-        for case in CASES if options.compiled else ():
+        for case in (one for one in cases if options.compiled and not one.is_compiled):
             yield Cell(case, {**small, "kernels": "compiled"}, f"round_{turn}_compiled.jsonl",
                        {"what": "compiled time", "round": turn})
 

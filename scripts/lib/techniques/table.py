@@ -35,6 +35,7 @@ class Rows:
                 else:
                     times = self.times if record["what"] == "time" else self.compiled
                     times.setdefault(record["technique"], {}).setdefault(record["round"], []).append(record)
+        self.cases = [case for case in CASES if case.name in self.memory or not case.is_compiled]
         self.head = HEAD if not self.compiled else [*HEAD[:6], COMPILED, *HEAD[6:]]
 
     @staticmethod
@@ -131,14 +132,14 @@ def markdown(rows):
     yield "### Memory techniques: memory saved and time added\n"
     yield "| " + " | ".join(rows.head) + " |"
     yield "| --- | --- | " + "---: | " * (len(rows.head) - 5) + "--- | ---: | --- |"
-    for case in CASES:
+    for case in rows.cases:
         yield "| " + " | ".join(row_of(rows, case)) + " |"
     spec, is_card = rows.memory[BASE]["spec"], rows.memory[BASE]["step_ms"]
     card = rows.memory[BASE]["environment"]["device_name"] if is_card else spec["device"]
     small = next(iter(rows.times[BASE].values()))[0]["spec"] if rows.times.get(BASE) else None
     yield (f"\nPeak allocated of a training step, {spec['model_size']}, context {spec['context_length']}, batch "
            f"{spec['batch_size']}, on {card}; `{BASE}`: FP32, AdamW, eager attention. The first "
-           f"{len(SINGLE)} rows are one technique each, the others several together.")
+           f"{len([case for case in rows.cases if case in SINGLE])} rows are one technique each, the others several together.")
     if small:
         turns = len(rows.times[BASE])
         noise = rows.ratios(rows.times, BASE, BASE)
@@ -157,7 +158,8 @@ def markdown(rows):
         yield "\nThis CPU has no BF16 products: times and losses of steps with them are left out (n/a)."
     if rows.compiled:
         yield ("\nCompiled time: the same small step by `--kernels compiled`, over that of `against` by the same "
-               "kernels; n/a where compiled kernels do not run one of the two.")
+               "kernels; n/a where compiled kernels do not run one of the two, and for the rows of compiled kernels, whose "
+               "`time` is already theirs.")
     yield ("\nClaimed: by the memory optimization guide that this project began with; it counts a weight and its "
            "optimizer's state together (12 bytes with AdamW). Measured: the claimed quantity, in this run.")
 
@@ -180,7 +182,7 @@ def main():
     if BASE not in rows.memory:
         sys.exit(f"{options.records} has no Record of '{BASE}'")
     if options.format == "csv":
-        csv.writer(sys.stdout, lineterminator="\n").writerows([rows.head, *(row_of(rows, case) for case in CASES)])
+        csv.writer(sys.stdout, lineterminator="\n").writerows([rows.head, *(row_of(rows, case) for case in rows.cases)])
         return 0
     print("\n".join((short if options.format == "short" else markdown)(rows)))
     return 0

@@ -12,8 +12,11 @@
 namespace headroom {
 namespace {
 
-class BytesContract : public testing::TestWithParam<ContractCell> {};
-class BytesOfSteps : public testing::TestWithParam<ContractCell> {};
+class BytesContract : public testing::TestWithParam<ContractCell> {
+ protected:
+  void SetUp() override { compile_for(GetParam().with); }
+};
+class BytesOfSteps : public BytesContract {};
 
 // States, saved and recomputed tensors: each at its own peak.
 TEST_P(BytesContract, AllThatTheoryPredictsIsMeasuredToTheByte) {

@@ -122,10 +122,18 @@ class Cache(unittest.TestCase):
             self.assertNotEqual(library.read_bytes(), damage)
 
     def test_a_compiler_that_fails_says_why(self):
-        compiler = self.written("fails", "#!/bin/bash\necho 'OSError: No space left on device' >&2\nexit 1\n")
-        errors = self.run_to_end(code=5, compiler=compiler)
-        self.assertIn("the compiler failed: OSError: No space left on device", errors)
-        self.assertFalse([path for path in self.regions() if path.is_dir()])
+        for script, reason in (
+                ("echo 'OSError: Read-only file system' >&2\nexit 1", "OSError: Read-only file system"),
+                # As g++ on a full disk, under Python.
+                ("echo '/usr/bin/ld: final link failed: No space left on device' >&2\n"
+                 "echo 'InductorError: CppCompileError: C++ compile error' >&2\nexit 1",
+                 "/usr/bin/ld: final link failed: No space left on device"),
+                ("exit 1", "exit code 1"),
+                ("kill -9 $$", "killed by signal 9 (SIGKILL)")):
+            compiler = self.written("fails", f"#!/bin/bash\n{script}\n")
+            errors = self.run_to_end(code=5, compiler=compiler)
+            self.assertIn(f"the compiler failed: {reason}\n", errors)
+            self.assertFalse([path for path in self.regions() if path.is_dir()])
 
     def test_a_compiler_that_writes_less_is_not_believed(self):
         compiler = self.written("less", "#!/bin/bash\ntouch \"${@: -1}/forward.so\"\n")

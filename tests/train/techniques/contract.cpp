@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "bench/launch/preparation/compiled_regions.h"
 #include "tests/support/at_night.h"
 #include "tests/train/support/tiny_spec.h"
 
@@ -17,7 +18,12 @@ using nlohmann::json;
 
 json rows() {
   std::ifstream file(HEADROOM_SOURCES "/tests/train/techniques/contract.json");
-  return json::parse(file).at("rows");
+  const json all = json::parse(file);
+  json rows = json::array();
+  for (const json& row : all.at("rows")) {
+    if (is_at_night() || !row.value("at_night", false)) rows.push_back(row);
+  }
+  return rows;
 }
 
 // Small: each row runs some hundred times. adam8bit keeps only the larger matrices in 8 bits;
@@ -159,6 +165,10 @@ std::vector<ContractCell> contract_on_card() {
     for (const json& precision : precisions) cells.push_back(cell_of(row, precision));
   }
   return cells;
+}
+
+void compile_for(const RunSpec& spec) {
+  if (spec.kernels == Kernels::kCompiled) compile_regions({spec}, {});
 }
 
 }  // namespace headroom

@@ -49,4 +49,7 @@ std::vector<ContractCell> one_precision_by_day(const std::vector<ContractCell>& 
 // Like contract_on_cpu(), for an H200; without tolerances.
 std::vector<ContractCell> contract_on_card();
 
+// Compiles the kernels of a step that has compiled ones, into the user's cache.
+void compile_for(const RunSpec& spec);
+
 }  // namespace headroom

@@ -17,8 +17,13 @@ namespace {
 
 using torch::Tensor;
 
-class TechniqueContract : public testing::TestWithParam<ContractCell> {};
-class TechniqueSteps : public testing::TestWithParam<ContractCell> {};
+class TechniqueValues : public testing::TestWithParam<ContractCell> {
+ protected:
+  void SetUp() override { compile_for(GetParam().with); }
+};
+class TechniqueContract : public TechniqueValues {};
+class TechniqueSteps : public TechniqueValues {};
+class UnderAutocast : public TechniqueValues {};
 
 std::vector<Tensor> over_their_norm(const std::vector<Tensor>& tensors) {
   double sum = 0;
@@ -120,13 +125,12 @@ INSTANTIATE_TEST_SUITE_P(Rows, TechniqueSteps,
                          testing::ValuesIn(share_of(ContractProgram::kValues, contract_on_cpu())),
                          [](const auto& info) { return info.param.name; });
 
-class UnderAutocast : public testing::TestWithParam<ContractCell> {};
-
 // BF16 numbers are 2^-8 apart, and a loss is a mean of many.
 TEST_P(UnderAutocast, TheLossIsFp32sWithinItsRounding) {
   RunSpec spec = GetParam().with;
   const double loss = SmallStep(spec).run();
   spec.precision = Precision::kFp32;
+  compile_for(spec);
   const double exact = SmallStep(spec).run();
   EXPECT_NEAR(loss, exact, exact / 256);
 }

@@ -61,6 +61,7 @@ def main():
     asked = [word for word in sys.argv[2:] if word != "--wide"]
     rows = json.loads(ROWS.read_text(encoding="utf-8"))["rows"]
     if not wide and not asked:
+        rows = [row for row in rows if not row.get("at_night")]
         combined = [row for row in rows if "_with_" in row["name"]]
         rows = [row for row in rows if row not in combined[1::2]]
     failed = cells = peaks = 0

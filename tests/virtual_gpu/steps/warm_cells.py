@@ -75,7 +75,7 @@ def alone(cell, environment, spec):
 class WarmCells:
     """Records by the flags of `headroom sweep`; where a worker declines, of a new process.
 
-    On the CPU the cells of a grid are of one process, too.
+    On the CPU the cells of a grid are of one process, too; so are those of compiled kernels, which the sweep compiles.
     """
 
     def __init__(self, headroom):
@@ -105,7 +105,7 @@ class WarmCells:
 
     def sweep(self, **axes):
         """The Records of a grid that must not be refused."""
-        if axes["device"] == "cpu":
+        if axes["device"] == "cpu" or axes.get("kernels") == "compiled":
             return self.in_one_process(**axes)
         specs = self.specs(**axes)
         if specs is None:  # what was refused is no cell that agrees
