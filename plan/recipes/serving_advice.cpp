@@ -3,10 +3,16 @@
 #include <regex>
 
 #include "cards/cards.h"
+#include "text/quantity.h"
 #include "text/words.h"
 
 namespace headroom {
 namespace {
+
+// GiB that vLLM lost outside torch while it profiled, one process on a real card: on an RTX 4090
+// and on an H100 (docs/serve.md#memory-outside-torch).
+constexpr double kLeastOutside = 0.09;
+constexpr double kMostOutside = 0.27;
 
 std::string number_after(const std::string& refusal, const char* pattern) {
   std::smatch match;
@@ -55,6 +61,18 @@ std::string what_would_work(const std::string& refusal, const Serving& serving, 
   if (parameters > 0 && cards > has) return "--tensor-parallel " + std::to_string(cards);
   return serving.eager ? "a larger --utilization, or more cards"
                        : "--eager, a larger --utilization, or more cards";
+}
+
+std::string not_counted(const EngineMemory& memory) {
+  const std::optional<double> tokens = engine_number(memory.tokens);
+  const std::optional<double> cache = engine_number(memory.cache_gib);
+  if (!tokens || !cache || *cache <= 0) return "";
+  const auto fewer = [&](double gib) {
+    return grouped(static_cast<int64_t>(gib / *cache * *tokens));
+  };
+  return "not counted: kernels and libraries took " + shortest_text(kLeastOutside) + " to " +
+         shortest_text(kMostOutside) + " GiB outside torch on real cards, " +
+         fewer(kLeastOutside) + " to " + fewer(kMostOutside) + " tokens of this cache";
 }
 
 }  // namespace headroom

@@ -63,6 +63,7 @@ grep -q 'the cache holds 453,680 tokens: 110.76 requests of 4,096 tokens' out ||
 flags='--tensor-parallel-size 2 --max-model-len 4096 --gpu-memory-utilization 0.9 --enforce-eager --kv-cache-dtype fp8'
 grep -q -- "^command: vllm serve MODEL $flags" out || fail "no command: $(<out)"
 grep -qE -- "vllm_recipe.py --shape .*/llama-3.1-8b.json $flags$" words || fail "other words: $(<words)"
+grep -q 'not counted' out && fail "memory outside torch, of which nothing is known on several cards: $(<out)"
 
 expect 4 'does not start on h100-80gb: To serve at least one request, 16.0 GiB is needed$' "${ask[@]}" -- fail
 expect 4 'does not start on h100-80gb: exit code 139: Segmentation fault' "${ask[@]}" -- crash
@@ -76,6 +77,8 @@ expect 4 'out of memory.*; try --eager, a larger --utilization, or more cards$' 
 
 # A request, sleep mode, and searches.
 expect 0 '' "${ask[@]}" --sleep
+tr '\n' ' ' <out | grep -q 'not counted: .* 0.09 to 0.27 GiB outside torch on real cards, 737 to 2,211 tokens of this cache' ||
+  fail "memory outside torch is not named: $(<out)"
 grep -q 'a request ran until it ended: 4,088 tokens of a prompt, 8 of an answer' out || fail "no request: $(<out)"
 grep -qE '^given back by sleep mode, level 2 +61.2$' out || fail "no sleep: $(<out)"
 grep -qE '^outside torch +-0.02$' out || fail "no memory outside torch: $(<out)"

@@ -177,6 +177,9 @@ void print_run(const EngineQuestion& question, const ServingRun& run) {
     text += "training beside it takes " + format_bytes(*question.trainer) + " of " +
             format_bytes(*run.room) + " that are left\n";
   }
+  const std::string fewer = not_counted(memory);
+  const bool is_one = question.serving.tensor_parallel * question.serving.pipeline_parallel == 1;
+  if (is_one && !fewer.empty()) text += fewer + "\n";
   print_page_of_serve(text);
   print_command(engine_command(question.serving));
 }
