@@ -38,13 +38,15 @@ def changed(job, path):
 def start_all(headroom, python, card, count, jobs):
     """Yields (name, figures by name, log) of each job in turn, all on `count` of this card.
 
-    jobs: name to {"config": path of a config.json, "changes" of its fields, "flags", "environment", "answer": tokens}.
+    jobs: name to {"config": path of a config.json, "changes" of its fields, "flags", "environment", "answer": tokens,
+    "first": True for an engine that finds none of its code compiled}.
     """
     recipe = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(headroom))), "lib/recipes/vllm_recipe.py")
     with tempfile.TemporaryDirectory() as folder:
         work = [
             {"words": ["--shape", changed(job, os.path.join(folder, f"{place}.json")), "--answer", str(job.get("answer", 8)), *job.get("flags", ())],
-             "environment": job.get("environment", {}), "log": os.path.join(folder, f"{place}.log")}
+             "environment": {**job.get("environment", {}), **({"VLLM_CACHE_ROOT": os.path.join(folder, f"{place}.cache")} if job.get("first") else {})},
+             "log": os.path.join(folder, f"{place}.log")}
             for place, job in enumerate(jobs.values())
         ]
         path = os.path.join(folder, "jobs.json")

@@ -59,7 +59,7 @@ def groups(rows):
     for row in rows:
         found.setdefault((row["card"], row.get("count", 1)), {})[row["name"]] = {
             "config": engine.shape(row["config"]), "changes": row.get("changes"), "flags": row.get("flags", ()),
-            "environment": row.get("environment", {}), "answer": 0}
+            "environment": row.get("environment", {}), "first": row.get("start") == "first", "answer": 0}
     return found
 
 

@@ -6,7 +6,7 @@
 #include "plan/cost/fullest_ranks.h"
 #include "plan/fit/questions/need.h"
 #include "plan/fit/sets/technique_sets.h"
-#include "tests/at_night.h"
+#include "tests/support/at_night.h"
 #include "tests/plan/fit/tiny_run.h"
 
 namespace headroom {
