@@ -1,4 +1,4 @@
-"""What vLLM needs to run on a virtual card: the number of sampled tokens, and the CUDA runtime.
+"""What vLLM needs to run on a virtual card: sampled tokens, strides of states, the CUDA runtime.
 
 Note [Sampled tokens]
 Rationale: a kernel of vLLM's writes the count of each request, the scheduler reads it, and a count of
@@ -7,6 +7,11 @@ Approach: after sampling, the counts are copied to the card, where they are then
   (docs/inside/virtual_gpu.md): none for a request whose prompt is not finished, else one. Nothing is
   allocated on the card. The first model runner reads only the tokens.
 Limits: of a draft (speculative decoding) no token is accepted.
+
+Note [Strides of states]
+Rationale: for the strides of the states of hybrid models vLLM makes a tensor of their shape on the host,
+  in 4 bytes an element: 60 GiB and more beside an 80 GB card. This host may have less, and refuses.
+Approach: such tensors have no memory (device meta) while the cache is divided.
 
 Note [vLLM's CUDA runtime]
 Rationale: sleep mode and shared memory between ranks call the runtime by ctypes, in the first loaded
@@ -40,6 +45,17 @@ def _answer_counts(module):
     module.GPUModelRunner.sample = answered
 
 
+def _without_memory(owner, name):
+    divide = getattr(owner, name)
+
+    @functools.wraps(divide)
+    def divided(*args, **more):
+        with sys.modules["torch"].device("meta"):
+            return divide(*args, **more)
+
+    setattr(owner, name, divided)
+
+
 def _find_stand_in(module):
     find = module.find_loaded_library
     lib = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -64,8 +80,18 @@ def _changes(change, loss):
 
 
 def answer():
+    no_host = "caches of hybrid models may not fit this host"
     headroom_imports.change(
         {
+            "vllm.v1.worker.gpu.attn_utils": _changes(
+                lambda module: _without_memory(module, "_reshape_kv_cache"), no_host
+            ),
+            "vllm.v1.worker.gpu_model_runner": _changes(
+                lambda module: _without_memory(
+                    module.GPUModelRunner, "_reshape_kv_cache_tensors"
+                ),
+                no_host,
+            ),
             "vllm.v1.worker.gpu.model_runner": _changes(_answer_counts, "requests may not end"),
             "vllm.distributed.device_communicators.cuda_wrapper": _changes(
                 _find_stand_in, "sleep mode may not work"
