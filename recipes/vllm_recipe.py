@@ -8,6 +8,7 @@ weights, the profiling run and the cache take. It runs on a real card too.
 """
 
 import hashlib
+import json
 import os
 import pathlib
 import sys
@@ -27,6 +28,25 @@ def model_folder(shape):
     written.write_bytes(content)
     written.replace(folder / "config.json")
     return str(folder)
+
+
+def write_zeros(folder):
+    """A checkpoint of zeros, which takes no room on the disk: bitsandbytes quantizes weights while it reads them."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    config = AutoConfig.from_pretrained(folder)
+    with torch.device("meta"):
+        weights = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16).state_dict()
+    entries, end = {}, 0
+    for name, tensor in weights.items():
+        begin, end = end, end + 2 * tensor.numel()
+        entries[name] = {"dtype": "BF16", "shape": list(tensor.shape), "data_offsets": [begin, end]}
+    header = json.dumps(entries).encode()
+    written = pathlib.Path(folder) / f"zeros.{os.getpid()}"
+    written.write_bytes(len(header).to_bytes(8, "little") + header)
+    os.truncate(written, 8 + len(header) + end)
+    written.replace(written.with_name("model.safetensors"))
 
 
 def longest_request(engine):
@@ -74,6 +94,8 @@ def main():
     parser.add_argument("--answer", type=int, default=8, help="tokens of the request's answer")
     args = EngineArgs.add_cli_args(parser).parse_args()
     args.model, args.load_format, args.skip_tokenizer_init = model_folder(args.shape), "dummy", True
+    if args.quantization == "bitsandbytes":
+        write_zeros(args.model)
     is_split = args.tensor_parallel_size * args.pipeline_parallel_size > 1
     if not is_split:  # the engine in this process: it starts sooner, and is not killed at its end
         os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
