@@ -34,7 +34,7 @@ if ! cmp -s "$wanted" "$folder/installed"; then
   "$(dirname "$torch")/../../../bin/python" -m venv "$folder" || fail 5 "no virtual environment in $folder"
   # Python finds torch there, and pip takes it for installed.
   dirname "$torch" >"$(echo "$folder"/lib/python3*/site-packages)/headroom.pth"
-  "$folder/bin/python" -m pip install --disable-pip-version-check --no-compile --progress-bar off --quiet -r "$wanted" ||
+  "$folder/bin/python" -m pip install --disable-pip-version-check --progress-bar off --quiet -r "$wanted" ||
     fail 5 "pip failed; the lines above say why"
   cp "$wanted" "$folder/installed"
 fi
