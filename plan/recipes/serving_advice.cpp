@@ -10,7 +10,7 @@ namespace headroom {
 namespace {
 
 // GiB that vLLM lost outside torch while it profiled, one process on a real card: on an RTX 4090
-// and on an H100 (docs/serve.md#memory-outside-torch).
+// and on an H100 (docs/programs/serve.md#memory-outside-torch).
 constexpr double kLeastOutside = 0.09;
 constexpr double kMostOutside = 0.27;
 
