@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
-for folder in ("scripts/lib", "virtual_gpu", "virtual_gpu/python_hook"):
+for folder in ("scripts/lib/records", "virtual_gpu", "virtual_gpu/python_hook"):
     sys.path.insert(0, str(ROOT / folder))
 import headroom_version  # noqa: E402
 import make_lists  # noqa: E402
