@@ -79,7 +79,7 @@ class OnTheCpu(WithFolders):
                  ["--actor-optimizer-offload", f"nvme:{self.one}",
                   "--critic-optimizer-offload", f"nvme:{self.other}",
                   "--param-offload", f"nvme:{self.one}", "--swap-phases"])
-        for flags in share_by_day(cases):
+        for flags in share_by_day(cases, step=4):
             with self.subTest(flags=flags):
                 for ours, theirs in zip(self.scores(*flags), plain):
                     for one, other in zip(ours, theirs):
@@ -93,7 +93,7 @@ class OnTheCpu(WithFolders):
 
 class OnAVirtualCard(WithFolders):
     SMALL = ("--model-size", "small", "--reward-size", "actor", "--batch-size", "8", "--prompt-len",
-             "128", "--response-len", "128", "--epochs", "1", "--device", "virtual:h200")
+             "224", "--response-len", "32", "--epochs", "1", "--device", "virtual:h200")
 
     def components(self, *flags):
         record = ppo(*self.SMALL, *flags)
@@ -116,7 +116,7 @@ class OnAVirtualCard(WithFolders):
                     self.assertLessEqual(alone, of_none)
 
     def test_an_optimizer_on_the_host_has_no_states_on_the_card(self):
-        for role in ("actor", "critic"):
+        for role in share_by_day(("actor", "critic")):
             phases = self.components(f"--{role}-optimizer-offload", "cpu")
             other = {"actor": "critic", "critic": "actor"}[role]
             for phase, held in phases.items():
@@ -129,7 +129,7 @@ class OnAVirtualCard(WithFolders):
                  (("--reference", "offload"), "reference"),
                  (("--critic-param-offload", "cpu", "--critic-optimizer-offload", "cpu"), "critic"),
                  (("--reward-param-offload", "cpu"), "reward"))
-        for flags, role in share_by_day(cases):
+        for flags, role in share_by_day(cases, step=3):
             with self.subTest(flags=flags):
                 held = self.components(*flags)["generation"][f"{role} parameters"]
                 head = vocabulary if role == "reference" else 1
@@ -144,8 +144,8 @@ class OnAVirtualCard(WithFolders):
     def test_the_share_of_generation_is_the_actors_weights_and_a_cache_of_whole_sequences(self):
         for form, share in share_by_day((("paged", 0.2), ("contiguous", 0.15))):
             with self.subTest(form=form):
-                record = ppo("--model-size", "small", "--batch-size", "64", "--prompt-len", "128",
-                             "--response-len", "128", "--epochs", "1", "--recompute", "full",
+                record = ppo("--model-size", "small", "--batch-size", "64", "--prompt-len", "224",
+                             "--response-len", "32", "--epochs", "1", "--recompute", "full",
                              "--max-tokens-per-micro-batch", "2048", "--kv-cache", form,
                              "--gpu-memory-utilization", str(share), "--device",
                              "virtual:h200,bytes=10GiB")
