@@ -141,7 +141,7 @@ class Refusals(unittest.TestCase):
                 yield flag, [*base, f"--{flag}={value}", *end]
             once = [f"--{flag}={known[0]}" if takes else f"--{flag}"] if known or not takes else []
             # Twice is the fault of a line that is none with the flag once.
-            if once and self.typed([*base, *once, *end])[0] != USAGE:
+            if once and wrong is WRONG and self.typed([*base, *once, *end])[0] != USAGE:
                 yield flag, [*base, *once, *once, *end]
                 if takes:
                     yield flag, [*base, f"--{flag}=x", f"--{flag}=x", *end]

@@ -68,7 +68,7 @@ class GenerateTest(unittest.TestCase):
         """Measured steps skip decodes, the recorded one runs all of them."""
         cases = ([], ["--attention", "sdpa"], ["--kv-cache", "paged"], ["--kv-cache-dtype", "int8"],
                  ["--kv-cache-tokens", "960"], ["--param-offload", "cpu"])
-        for flags in share_by_day(cases):
+        for flags in share_by_day(cases, step=3):
             record = profile("--model-size", "small", "--device", "virtual:a10g", "--batch-size",
                              "6", "--prompt-len", "40", "--response-len", "200", *flags)
             measured = {f"{kind}_bytes": record[f"peak_{kind}_bytes"]
@@ -77,7 +77,7 @@ class GenerateTest(unittest.TestCase):
             self.assertGreater(record["trace_events"], 200 * 12, "all decodes are recorded")
 
     def test_a_captured_decode_has_a_pool_of_its_own_that_grows_with_the_batch(self):
-        for form in ("contiguous", "paged"):
+        for form in share_by_day(("paged", "contiguous")):
             pools = []
             for batch in share_by_day(("1", "8", "64")):
                 record = profile("--model-size", "small", "--context-length", "256",

@@ -3,8 +3,8 @@
 
 usage: peak_test.py HEADROOM [--draws N] [--offloaded N] [--seed N]
 
-First each technique alone (peak_cells.py), without draws every second. Then combinations in which every two settings that may
-stand together do so: of cards, precisions, attention, recomputation, activations, optimizers,
+First each technique alone (peak_cells.py), without draws every third. Then combinations in which every two settings that may
+stand together do so, without draws every second of them: of cards, precisions, attention, recomputation, activations, optimizers,
 types of parameters, micro-batches, clipping, release and offloads (step_settings.py). Then N
 combinations (0) by chance, of sizes and contexts too; every fourth is of a named size where N is
 100 or more. Then N more (0) with something on the host or on a disk, within 0.1 %: the peak of the
@@ -170,9 +170,9 @@ def main():
         print(f"{line}  {record['spec']['device']} {record['name']}", *lines, sep="\n", flush=True)
 
     with WarmCells(headroom) as warm:
-        for cell in list(alone(wide))[:: 1 if asked.draws else 2]:
+        for cell in list(alone(wide))[:: 1 if asked.draws else 3]:
             show(cell, measure(warm, cell), ALONE)
-        for cell in covered():
+        for cell in list(covered())[:: 1 if asked.draws else 2]:
             show(cell, measure(warm, cell), OFFLOADED if is_offloaded(cell) else COMBINED)
         for cell, record in drawn(warm, random.Random(asked.seed), asked.draws, wide):
             show(cell, record, OFFLOADED if is_offloaded(cell) else COMBINED)
