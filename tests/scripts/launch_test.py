@@ -99,16 +99,16 @@ class Launch(unittest.TestCase):
 
     def test_a_rank_that_dies_on_one_machine_ends_both_and_is_named_there(self):
         port = free_port()
-        flags = ["--mesh", "dp=4", *LONG, "--deadline", "40"]
-        processes = [machine(number, port, *flags) for number in range(2)]
-        cells = {**met(processes[0], 2, SOON), **met(processes[1], 2, SOON)}
-        self.assertEqual(sorted(cells), [0, 1, 2, 3])
-        os.kill(cells[3], signal.SIGKILL)
+        flags = ["--mesh", "dp=2", *LONG, "--deadline", "40"]
+        processes = [machine(number, port, *flags, nproc=1) for number in range(2)]
+        cells = {**met(processes[0], 1, SOON), **met(processes[1], 1, SOON)}
+        self.assertEqual(sorted(cells), [0, 1])
+        os.kill(cells[1], signal.SIGKILL)
         (first, of_first, _), (second, of_second, err) = self.ended(*processes)
         self.assertEqual((first, second), (4, 4))
         reasons = [record["reason"] for record in of_second]
-        self.assertIn("rank 3: killed by signal 9 (SIGKILL)", reasons)
-        self.assertIn("rank 3: killed by signal 9 (SIGKILL)", err)
+        self.assertIn("rank 1: killed by signal 9 (SIGKILL)", reasons)
+        self.assertIn("rank 1: killed by signal 9 (SIGKILL)", err)
         for record in of_first:
             self.assertEqual(record["status"], "failed")
             self.assertRegex(record["reason"], f"^rank {record['ranks'][0]['rank']}: measured ")

@@ -17,6 +17,7 @@ import disk_runs
 from disk_runs import OnADisk, main
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
+from at_night import share_by_day  # noqa: E402
 from processes import has_open, until  # noqa: E402
 
 LAYERS = 5
@@ -57,8 +58,8 @@ class DiskWeights(OnADisk, unittest.TestCase):
         self.assertEqual(halves, whole)
 
     def test_bytes_are_theorys_and_a_virtual_card_writes_none(self):
-        for mode, device in (("training", "cpu"), ("training", "virtual:h200"),
-                             ("forward-backward", "virtual:h200"), ("forward", "virtual:h200")):
+        for mode, device in share_by_day((("training", "cpu"), ("training", "virtual:h200"),
+                                          ("forward-backward", "virtual:h200"), ("forward", "virtual:h200")), step=3):
             record = self.record(mode=mode, device=device, recorded=1, steps=1)
             predicted, traffic = record["predicted"], record["host_traffic_bytes"]
             self.assertEqual(record["spaces"]["disk"]["peak_allocated_bytes"], LAYERS * ON_PAGES)
@@ -98,12 +99,12 @@ class DiskWeights(OnADisk, unittest.TestCase):
 
     # 45 transfers write the blocks and 45 read what masters begin as; a step reads 81 and writes 45.
     def test_a_disk_that_fails_or_fills_in_the_middle(self):
-        for fault, verb, why in (("pread:eio:1", "read", "Input/output error"),
-                                 ("pread:eio:60", "read", "Input/output error"),
-                                 ("pread:eio:130", "read", "Input/output error"),
-                                 ("pwrite:eio:20", "write", "Input/output error"),
-                                 ("pwrite:full:60", "write", "No space left on device"),
-                                 ("pwrite:eio:90", "write", "Input/output error")):
+        for fault, verb, why in share_by_day((("pread:eio:1", "read", "Input/output error"),
+                                              ("pread:eio:60", "read", "Input/output error"),
+                                              ("pread:eio:130", "read", "Input/output error"),
+                                              ("pwrite:eio:20", "write", "Input/output error"),
+                                              ("pwrite:full:60", "write", "No space left on device"),
+                                              ("pwrite:eio:90", "write", "Input/output error"))):
             with self.subTest(fault):
                 self.fails(f"cannot {verb} {self.folder} \\(weights\\): {why}", fault=fault)
 
