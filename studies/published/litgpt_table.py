@@ -1,7 +1,8 @@
 """Published peaks of fine-tunings with LitGPT, and the same programs on virtual cards.
 
-usage: litgpt_table.py rows PUBLISHED.json OURS.jsonl CARD   the rows of that card that OURS lacks, for litgpt_tuning.py
-       litgpt_table.py show PUBLISHED.json OURS.jsonl        both as Markdown
+usage: litgpt_table.py rows PUBLISHED.json OURS.jsonl CARD VERSION   the rows of that card and version of LitGPT that
+                                                                     OURS lacks, for litgpt_tuning.py or lit_gpt_tuning.py
+       litgpt_table.py show PUBLISHED.json OURS.jsonl                both as Markdown
 Exit codes: 0 (show: every row ran and is within 1 %), 1 show: one is not, 2 usage.
 """
 
@@ -23,10 +24,12 @@ def name_of(row):
     return f"{row['source']}: {row['what']}, {row['micro']} x {row['length']}"
 
 
-def rows(published, known, card):
+def rows(published, known, card, version):
     """Of a step's micro-batches two are run: the second meets gradients, as all later ones do."""
     for row in published["rows"]:
         if name_of(row) in known or published["sources"][row["source"]]["card"] != card:
+            continue
+        if row.get("version", "0.4.13") != version:
             continue
         total = row["micro"] * (2 if row.get("accumulates", True) else 1)
         print(json.dumps({
@@ -66,8 +69,8 @@ def show(published, ours):
 
 
 def main(words):
-    if words[:1] == ["rows"] and len(words) == 4:
-        return rows(load(words[1]), ours_of(words[2]), words[3])
+    if words[:1] == ["rows"] and len(words) == 5:
+        return rows(load(words[1]), ours_of(words[2]), *words[3:])
     if words[:1] == ["show"] and len(words) == 3:
         return show(load(words[1]), ours_of(words[2]))
     print(__doc__, file=sys.stderr)
