@@ -1,9 +1,11 @@
 // A part of libheadroom_breakdown.so: the owners of memory in a C++ program. See Note [C++
 // programs] in bench/dryrun/breakdown/calls.cpp.
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/util/Type.h>
 #include <torch/nn/module.h>
 #include <torch/optim.h>
 
+#include <algorithm>
 #include <mutex>
 #include <string>
 #include <typeinfo>
@@ -12,6 +14,7 @@
 
 #include "bench/dryrun/breakdown/calls.h"
 #include "bench/dryrun/breakdown/context.h"
+#include "bench/dryrun/breakdown/rows_json.h"
 #include "bench/dryrun/breakdown/watch.h"
 
 namespace headroom {
@@ -139,10 +142,52 @@ void step_ends(void* optimizer) {
   end_step_of(owner);
 }
 
+// Each time that memory ran out, as in virtual_gpu/python_hook/headroom_breakdown.py; the last few.
+std::vector<std::string>& refusals() {
+  static auto* const all = new std::vector<std::string>;
+  return *all;
+}
+
+// How the free memory of the allocator is split.
+nlohmann::json free_memory(int device) {
+  int64_t sum = 0, largest = 0, segments = 0;
+  for (const auto& segment : c10::cuda::CUDACachingAllocator::snapshot().segments) {
+    if (segment.device != device) continue;
+    bool has_hole = false;
+    for (const auto& block : segment.blocks) {
+      if (block.allocated || block.active) continue;
+      has_hole = true;
+      sum += static_cast<int64_t>(block.size);
+      largest = std::max(largest, static_cast<int64_t>(block.size));
+    }
+    segments += has_hole && segment.allocated_size > 0 ? 1 : 0;
+  }
+  return {{"free_bytes_in_segments", sum},
+          {"largest_free_block_bytes", largest},
+          {"segments_with_holes", segments}};
+}
+
+void memory_ran_out(int device, int64_t wanted) {
+  constexpr size_t kMost = 8;
+  tag_owned();
+  const LiveMemory live = live_memory(device);
+  nlohmann::json refusal = instant_json(live.instant);
+  refusal.update({{"ordinal", device},
+                  {"wanted_bytes", wanted},
+                  {"where", live.operation.empty() ? "no operation" : live.operation}});
+  refusal.update(free_memory(device));
+  const std::scoped_lock lock(all_owned().mutex);
+  if (refusals().size() == kMost) refusals().erase(refusals().begin());
+  refusals().push_back(refusal.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
 const char* report() {
   tag_owned();
   static auto* const text = new std::string;
-  *text = R"({"reason":"","devices":)" + finished_ledgers() + R"(,"out_of_memory":[]})";
+  *text = R"({"reason":"","devices":)" + finished_ledgers() + R"(,"out_of_memory":[)";
+  for (const std::string& refusal : refusals())
+    *text += (&refusal == refusals().data() ? "" : ",") + refusal;
+  *text += "]}";
   return text->c_str();
 }
 
@@ -152,7 +197,7 @@ const char* report() {
 // Sets the functions that libheadroom_blocks.so calls.
 extern "C" void headroom_hear_calls(headroom::OnCalls* calls) {
   using namespace headroom;
-  if (!hear_blocks()) return;
+  if (!hear_blocks(memory_ran_out)) return;
   *calls = {.registered = registered,
             .backward_begins = backward_begins,
             .backward_ends = backward_ends,

@@ -112,11 +112,17 @@ void watch_operations() {
           .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
 }
 
+void (*on_refusal)(int device, int64_t wanted) = nullptr;
+
 // Before the first block the allocator has no devices to attach to.
 void on_block_of_program(int device, void* address, int64_t bytes, int64_t allocated,
                          int64_t reserved) {
   static const bool is_attached = [] {
-    c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker(on_trace);
+    using namespace c10::cuda::CUDACachingAllocator;
+    attachAllocatorTraceTracker(on_trace);
+    attachOutOfMemoryObserver([](int64_t of, size_t wanted, size_t /*total*/, size_t /*free*/) {
+      on_refusal(static_cast<int>(of), static_cast<int64_t>(wanted));
+    });
     return true;
   }();
   if (is_attached) on_block(device, address, bytes, allocated, reserved);
@@ -151,9 +157,16 @@ std::string finished_ledgers() {
   return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-bool hear_blocks() {
+LiveMemory live_memory(int device) {
+  const std::string operation = text_of(origin().operation);
+  const std::scoped_lock lock(ledgers().mutex);
+  return {ledgers().of(device).now(moment()), operation};
+}
+
+bool hear_blocks(void (*refused)(int device, int64_t wanted)) {
   Listen* const listen = find_listen();
   if (listen == nullptr) return false;
+  on_refusal = refused;
   ledgers().sees_modules = false;
   watch_operations();
   listen(on_block_of_program, on_workspace);
@@ -207,8 +220,7 @@ void headroom_breakdown_end_optimizer(uint32_t owner) { end_step_of(owner); }
 
 // The live memory of a device now, as JSON; valid until the next call of this or of the next one.
 const char* headroom_breakdown_now(int device) {
-  const std::scoped_lock lock(ledgers().mutex);
-  return kept(instant_json(ledgers().of(device).now(moment())).dump());
+  return kept(instant_json(live_memory(device).instant).dump());
 }
 
 // The peak and the steps of all devices; nothing is recorded afterwards.

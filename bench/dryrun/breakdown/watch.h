@@ -5,12 +5,19 @@
 #include <cstdint>
 #include <string>
 
-#include "bench/dryrun/breakdown/category.h"
+#include "bench/dryrun/breakdown/ledger.h"
 
 namespace headroom {
 
-// Hears of the blocks of a C++ program from now on; false if they are not reported.
-bool hear_blocks();
+// Hears of the blocks of a C++ program from now on; false if they are not reported. `refused` is
+// called before libtorch throws that memory ran out.
+bool hear_blocks(void (*refused)(int device, int64_t wanted));
+// The live memory of a device now, and its running operation.
+struct LiveMemory {
+  Instant instant;
+  std::string operation;
+};
+LiveMemory live_memory(int device);
 // pairs: an address and the number of its owner, `count` times.
 void tag(const uint64_t* pairs, size_t count, Category purpose);
 void end_step_of(uint32_t optimizer);

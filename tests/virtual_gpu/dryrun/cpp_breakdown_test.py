@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`headroom dryrun --breakdown` of a C++ program: its owners by their bytes, the sum to the byte, and the same
-run as without it.
+"""`headroom dryrun --breakdown` of a C++ program: its owners by their bytes, the sum to the byte, the same run as
+without it, and the instant at which memory runs out.
 
 usage: cpp_breakdown_test.py HEADROOM TRAIN_CPP
 """
@@ -52,6 +52,21 @@ class CppBreakdown(unittest.TestCase):
         self.assertEqual(owners["torch::optim::AdamW (optimizer)"]["optimizer state"], 2 * PARAMETERS)
         self.assertEqual([(step["first"], step["last"]) for step in device["steps"][:2]], [(1, 1), (2, 3)])
         self.assertIn("AddmmBackward0", text)
+
+    def test_where_memory_runs_out_the_uses_of_that_instant_are_known(self):
+        with tempfile.TemporaryDirectory() as folder:
+            uses = Path(folder) / "uses.json"
+            command = [HEADROOM, "dryrun", "--card", "t4", "--bytes", "180MiB", "--breakdown", "--output", str(uses), "--",
+                       PROGRAM]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+            [refusal] = json.loads(uses.read_text())["processes"][0]["out_of_memory"]
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual((refusal["wanted_bytes"], refusal["where"]), (20 << 20, "PowBackward0"))  # a segment
+        sizes = refusal["categories"]
+        self.assertEqual(sum(sizes.values()), refusal["allocated_bytes"])
+        self.assertEqual((sizes["parameters"], sizes["buffers"]), (PARAMETERS, 4 * WIDTH))
+        self.assertEqual(sizes["temporaries"], ROWS)  # a gradient
+        self.assertIn("wanted at PowBackward0", done.stderr)
 
 
 if __name__ == "__main__":

@@ -232,13 +232,13 @@ exit 7
 
     def test_what_is_known_is_printed_at_an_interrupt(self):
         code, out, err = interrupted(*CARD, *RUN, "--format", "json", "--records", "fit.jsonl", folder=self.folder,
-                                     after_lines=2)
+                                     after_lines=3)
         self.assertEqual(code, 130, err)
         document = json.loads(out)
         self.assertTrue(document["interrupted"])
         self.assertTrue(document["answers"])
         rows = [json.loads(row) for row in (self.folder / "fit.jsonl").read_text().splitlines()]
-        self.assertGreaterEqual(len(rows), 2)
+        self.assertGreaterEqual(len(rows), 3)
         self.assertTrue(all(row["status"] in ("ok", "oom") for row in rows))
 
     def test_the_largest_value_of_a_program_is_found(self):
