@@ -71,8 +71,8 @@ std::string not_counted(const EngineMemory& memory) {
     return grouped(static_cast<int64_t>(gib / *cache * *tokens));
   };
   return "not counted: kernels and libraries took " + shortest_text(kLeastOutside) + " to " +
-         shortest_text(kMostOutside) + " GiB outside torch on real cards, " +
-         fewer(kLeastOutside) + " to " + fewer(kMostOutside) + " tokens of this cache";
+         shortest_text(kMostOutside) + " GiB outside torch on real cards, " + fewer(kLeastOutside) +
+         " to " + fewer(kMostOutside) + " tokens of this cache";
 }
 
 }  // namespace headroom

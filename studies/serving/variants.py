@@ -5,8 +5,10 @@ usage: variants.py OURS.json HEADROOM PYTHON [NAME...]   starts them (of these n
 PYTHON has vLLM (recipes/install.sh serve). Exit codes: 0, 2 usage.
 """
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,7 +26,10 @@ QUANTIZED = {
                                               ["mlp.gate_proj", "mlp.up_proj"], ["mlp.down_proj"]]},
 }
 
-# name: (shape, cards, flags). A shape in capitals is the default of that class of transformers.
+# A shape in capitals is of that class of transformers, with these sizes.
+SIZES = {"FalconH1Config": {"num_hidden_layers": 4}, "Qwen3NextConfig": {"num_hidden_layers": 4, "num_experts": 16}}
+
+# name: (shape, cards, flags).
 VARIANTS = {
     "BF16, eager": ("qwen3-0.6b", 1, EAGER),
     "compiled, with CUDA graphs": ("qwen3-0.6b", 1, EAGER[1:]),
@@ -40,13 +45,18 @@ VARIANTS = {
         "qwen3-0.6b", 1,
         (*EAGER, "--speculative-config", '{"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 4}')),
     "sleep mode": ("qwen3-0.6b", 1, (*EAGER, "--enable-sleep-mode")),
-    "tensor parallel 2": ("qwen3-0.6b", 2, (*EAGER, "--tensor-parallel-size", "2")),
-    "pipeline parallel 2": ("qwen3-0.6b", 2, (*EAGER, "--pipeline-parallel-size", "2")),
+    **{f"tensor parallel {n}": ("qwen3-0.6b", n, (*EAGER, "--tensor-parallel-size", str(n))) for n in (2, 4, 8)},
+    **{f"pipeline parallel {n}": ("qwen3-0.6b", n, (*EAGER, "--pipeline-parallel-size", str(n))) for n in (2, 4)},
+    "speculative decoding, a draft model": (
+        "qwen3-1.7b", 1,
+        (*EAGER, "--speculative-config", '{"method": "draft_model", "model": "%s", "num_speculative_tokens": 3}')),
     "mixture of experts (Qwen3-30B-A3B)": ("qwen3-30b-a3b", 1, EAGER),
-    "hybrid model (FalconH1Config)": ("FalconH1Config", 1, EAGER),
+    "hybrid model, Mamba (Falcon-H1, 4 layers)": ("FalconH1Config", 1, EAGER),
+    # On an H100 FlashInfer would compile its kernel first, for many minutes.
+    "hybrid model, linear attention (Qwen3-Next, 4 layers)": ("Qwen3NextConfig", 1, (*EAGER, "--gdn-prefill-backend", "triton")),
 }
-PROGRAM = """import sys, transformers
-config = getattr(transformers, sys.argv[1])()
+PROGRAM = """import json, sys, transformers
+config = getattr(transformers, sys.argv[1])(**json.loads(sys.argv[3]))
 config.architectures = [sys.argv[1].replace("Config", "ForCausalLM")]
 config.save_pretrained(sys.argv[2])
 """
@@ -57,7 +67,12 @@ def job(name, python, folder):
     config = engine.shape(shape)
     if shape.endswith("Config"):
         config = os.path.join(folder, shape, "config.json")
-        subprocess.run([python, "-c", PROGRAM, shape, os.path.dirname(config)], check=True)
+        subprocess.run([python, "-c", PROGRAM, shape, os.path.dirname(config), json.dumps(SIZES[shape])], check=True)
+    if any("%s" in flag for flag in flags):
+        draft = os.path.join(folder, "draft")
+        os.makedirs(draft, exist_ok=True)
+        shutil.copy(engine.shape("qwen3-0.6b"), os.path.join(draft, "config.json"))
+        flags = [flag.replace("%s", draft) for flag in flags]
     changes = {"quantization_config": QUANTIZED[name]} if name in QUANTIZED else None
     return {"config": config, "changes": changes, "flags": flags}
 
@@ -101,7 +116,8 @@ def main():
     ours = engine.load(path, {})
     with tempfile.TemporaryDirectory() as folder:
         jobs = {name: job(name, python, folder) for name in sys.argv[4:] or VARIANTS}
-        for name, found, text in engine.start_all(headroom, python, "h100-80gb", 2, jobs):
+        count = max(VARIANTS[name][1] for name in jobs)
+        for name, found, text in engine.start_all(headroom, python, "h100-80gb", count, jobs):
             if found["exit_code"] != "0" or "request" not in found:
                 found["reason"] = reason_of(text)
             ours[name] = found
