@@ -35,6 +35,10 @@ def changed(job, path):
     return path
 
 
+def environment_of(job, cache):
+    return {**job.get("environment", {}), **({"VLLM_CACHE_ROOT": cache} if job.get("first") else {})}
+
+
 def start_all(headroom, python, card, count, jobs):
     """Yields (name, figures by name, log) of each job in turn, all on `count` of this card.
 
@@ -45,8 +49,7 @@ def start_all(headroom, python, card, count, jobs):
     with tempfile.TemporaryDirectory() as folder:
         work = [
             {"words": ["--shape", changed(job, os.path.join(folder, f"{place}.json")), "--answer", str(job.get("answer", 8)), *job.get("flags", ())],
-             "environment": {**job.get("environment", {}), **({"VLLM_CACHE_ROOT": os.path.join(folder, f"{place}.cache")} if job.get("first") else {})},
-             "log": os.path.join(folder, f"{place}.log")}
+             "environment": environment_of(job, os.path.join(folder, f"{place}.cache")), "log": os.path.join(folder, f"{place}.log")}
             for place, job in enumerate(jobs.values())
         ]
         path = os.path.join(folder, "jobs.json")
