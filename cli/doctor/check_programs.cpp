@@ -22,7 +22,8 @@ using State = Finding::State;
 
 constexpr const char* kProgramsArea = "programs";
 
-// An installed program gets this command: any environment with its torch will do (docs/setup/install.md).
+// An installed program gets this command: any environment with its torch will do
+// (docs/setup/install.md).
 std::string torch_installation() {
   if (!is_installed()) return "./scripts/setup.sh && cmake --build --preset release";
   const auto version = library_settings(RunSpec{}).at("torch").get<std::string>();

@@ -159,8 +159,9 @@ struct Record {
 // The first phase with the highest value of the quantity; "" in a Record without phases.
 std::string fullest_phase(const Record& record, int64_t MemoryBytes::*quantity);
 
-// One line of JSON with the keys of docs/inside/record.md; profiling/record/record_reader.h reads it back.
-// NaN and infinity become null and a note. Text that is not UTF-8 is replaced, not refused.
+// One line of JSON with the keys of docs/inside/record.md; profiling/record/record_reader.h reads
+// it back. NaN and infinity become null and a note. Text that is not UTF-8 is replaced, not
+// refused.
 std::string to_json_line(const Record& record);
 nlohmann::json to_json(const Record& record);
 

@@ -1,5 +1,5 @@
-// Every key of a Record's JSON, once: writing, reading and the check of docs/inside/record.md use these
-// lists. No torch here.
+// Every key of a Record's JSON, once: writing, reading and the check of docs/inside/record.md use
+// these lists. No torch here.
 #pragma once
 
 #include <tuple>

@@ -39,7 +39,8 @@ Table peaks_table(const Record& record) {
                   [](const RankFigures& one) { return one.nccl_bytes > 0; });
   if (some_have_nccl) {
     add_bytes_columns(table, "NCCL, assumed");
-    table.notes.emplace_back("NCCL's buffers lie beside the allocator's: docs/programs/distributed.md.");
+    table.notes.emplace_back(
+        "NCCL's buffers lie beside the allocator's: docs/programs/distributed.md.");
   }
   for (const RankFigures& one : record.ranks) {
     std::vector<std::string> row = {std::to_string(one.rank),

@@ -1,5 +1,5 @@
-// A communicator of NCCL: its ranks, their cards, its traffic. docs/programs/distributed.md describes how
-// faithful it is.
+// A communicator of NCCL: its ranks, their cards, its traffic. docs/programs/distributed.md
+// describes how faithful it is.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -9,8 +9,8 @@
 namespace headroom {
 
 // The breakdown of every process in `document` (dryrun_document): its devices, their uses of memory
-// at the peak, the steps, and the instants at which memory ran out. docs/programs/dryrun.md names the
-// fields.
+// at the peak, the steps, and the instants at which memory ran out. docs/programs/dryrun.md names
+// the fields.
 nlohmann::ordered_json breakdown_document(const nlohmann::ordered_json& document,
                                           const DryRunOutcome& outcome);
 

@@ -5,9 +5,9 @@
 // Approach: styles, scripts and data are elements of the page. A Content-Security-Policy forbids
 //   every load, so a name from a snapshot cannot cause one either. Data is base64 (deflated.h), and
 //   the scripts write names as text, never as HTML. The chart over time is drawn by dygraphs, from
-//   Debian's libjs-dygraphs (MIT, docs/setup/licences.md): its licence is in the package, while the copy
-//   of uPlot that PyPI has carries none. The page gives it a few thousand points, so its speed is
-//   enough.
+//   Debian's libjs-dygraphs (MIT, docs/setup/licences.md): its licence is in the package, while the
+//   copy of uPlot that PyPI has carries none. The page gives it a few thousand points, so its speed
+//   is enough.
 // Limits: without scripts only the tables and figures of Records are shown.
 #pragma once
 

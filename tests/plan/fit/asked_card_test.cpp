@@ -6,8 +6,8 @@
 #include "plan/cost/fullest_ranks.h"
 #include "plan/fit/questions/need.h"
 #include "plan/fit/sets/technique_sets.h"
-#include "tests/support/at_night.h"
 #include "tests/plan/fit/tiny_run.h"
+#include "tests/support/at_night.h"
 
 namespace headroom {
 namespace {

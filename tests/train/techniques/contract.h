@@ -1,5 +1,5 @@
-// The techniques under the contract of docs/step/techniques.md, read from contract.json: the settings of
-// each, and the allowed difference from the same step without it. No torch here.
+// The techniques under the contract of docs/step/techniques.md, read from contract.json: the
+// settings of each, and the allowed difference from the same step without it. No torch here.
 #pragma once
 
 #include <ostream>

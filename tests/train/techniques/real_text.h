@@ -12,8 +12,9 @@ namespace headroom {
 inline std::string write_real_text(const ScratchDirectory& scratch) {
   std::string text;
   for (const char* name :
-       {"README.md", "docs/architecture.md", "docs/inside/measurement.md", "docs/planning/planning.md",
-        "docs/step/profiling.md", "docs/inside/record.md", "docs/step/train.md", "docs/inside/virtual_gpu.md"}) {
+       {"README.md", "docs/architecture.md", "docs/inside/measurement.md",
+        "docs/planning/planning.md", "docs/step/profiling.md", "docs/inside/record.md",
+        "docs/step/train.md", "docs/inside/virtual_gpu.md"}) {
     text += read_text(std::string(HEADROOM_SOURCES) + "/" + name);
   }
   std::string ids;

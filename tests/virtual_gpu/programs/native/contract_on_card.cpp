@@ -1,5 +1,5 @@
-// The contract of docs/step/techniques.md, in one process on a card: a run that is out of memory in the
-// middle of a step, in each of its phases, leaves the process usable. The next run equals the
+// The contract of docs/step/techniques.md, in one process on a card: a run that is out of memory in
+// the middle of a step, in each of its phases, leaves the process usable. The next run equals the
 // first. Run on a virtual card, whose own allocator refuses. Prints one line per row; exits 1 if
 // one fails.
 #include <c10/cuda/CUDACachingAllocator.h>
