@@ -1,0 +1,13 @@
+# scripts
+headroom_command_test(allocators scripts bats tests/studies/allocators.bats)
+headroom_command_test(anchors scripts bats tests/studies/anchors.bats)
+headroom_command_test(distributed_tables scripts bats tests/studies/distributed.bats)
+headroom_command_test(attention_tables scripts bats tests/scripts/attention.bats)
+headroom_command_test(disk_bench scripts bats tests/studies/disk_bench.bats)
+headroom_command_test(fit_driver scripts bats tests/scripts/fit_cards.bats)
+headroom_command_test(memory_optimized_ppo scripts bats tests/scripts/memory_optimized_ppo.bats)
+headroom_command_test(drivers scripts bats tests/scripts/drivers.bats)
+headroom_command_test(setup_script scripts bats tests/scripts/setup.bats)
+headroom_command_test(refresh scripts bats tests/scripts/upkeep/refresh.bats)
+headroom_command_test(document_tables scripts bats tests/scripts/upkeep/update_docs.bats)
+headroom_command_test(techniques scripts bats tests/scripts/techniques.bats)
