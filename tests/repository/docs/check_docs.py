@@ -92,8 +92,8 @@ def page_problems(page, root, ctests):
 
 def problems(root):
     pages = [root / "README.md", root / "CONTRIBUTING.md", *sorted(root.glob("docs/**/*.md"))]
-    cmake = root / "tests/CMakeLists.txt"
-    ctests = cmake.read_text(encoding="utf-8") if cmake.exists() else ""
+    declared = [*root.glob("tests/CMakeLists.txt"), *root.glob("tests/*/tests.cmake")]
+    ctests = "".join(path.read_text(encoding="utf-8") for path in declared)
     for page in filter(pathlib.Path.exists, pages):
         yield from page_problems(page, root, ctests)
     lines = len((root / "README.md").read_text(encoding="utf-8").splitlines())
