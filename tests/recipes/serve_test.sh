@@ -90,6 +90,7 @@ expect 0 'utilization 0.24: No available memory' "${ask[@]}" --find utilization
 grep -q '^lowest utilization: 0.25, in steps of 0.01$' out || fail "no lowest: $(<out)"
 expect 0 '' "${ask[@]}" --find cards
 grep -q '^fewest cards: h100-80gb$' out || fail "no cards: $(<out)"
+grep -q 'h100-80gb: starts' err && fail "started again on the cards of the first start: $(<err)"
 expect 0 '' "${ask[@]}" --find card
 grep -q '^smallest card: l4$' out || fail "no card: $(<out)"
 expect 2 "--find: 'cheap' is unknown; allowed: length, utilization, cards, card" "${ask[@]}" --find cheap

@@ -275,7 +275,10 @@ int find_cards(const EngineQuestion& question, const ServingRun& first, Engines&
     serving.pipeline_parallel = 1;
     const VirtualCard card = virtual_card({"--card", "--bytes", "--card h200"}, candidate.card,
                                           question.find == "cards" ? question.bytes : "");
-    if (engines.tried(serving, card, cards_of(serving, card)) == Fits::kYes) {
+    const bool is_first = candidate.card == here.card && candidate.count == here.count &&
+                          candidate.card_bytes == here.card_bytes && asked.pipeline_parallel == 1;
+    const Fits fits = is_first ? first.fits : engines.tried(serving, card, cards_of(serving, card));
+    if (fits == Fits::kYes) {
       print_page_of_serve((question.find == "cards" ? "fewest cards: " : "smallest card: ") +
                           cards_of(serving, card) + "\n");
       return kExitOk;
