@@ -14,5 +14,7 @@ same() {
 
 same logs.md studies/serving/logs.py --table results/published/serving_logs.json results/serving/logs.json
 same variants.md studies/serving/variants.py --table results/serving/variants.json
+same outside_torch.md studies/serving/outside_torch.py results/published/{memory_outside_torch,serving_logs}.json \
+  results/serving/logs.json results/h100-80gb/recipes_{real,virtual}.jsonl
 same budget.md studies/serving/budget.py --table results/serving/budget.json "$1"
 exit "$((failures > 0))"
