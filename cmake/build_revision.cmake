@@ -1,6 +1,6 @@
 # Writes OUTPUT, a .cpp that says what this build is made of (SOURCE_DIR) and how (SETTINGS); only when it changed.
 #
-# Note [What a build is called]
+# Note [Name of a build]
 # Rationale: a resumed sweep takes old rows for answers when they are of the same build, so two builds that may answer
 #   differently must not share a name.
 # Approach: the git commit, and where the sources differ from it a hash of the difference: git's own of every changed file,

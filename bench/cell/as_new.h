@@ -1,6 +1,6 @@
 // Resets a warm worker's process between two cells: Note [Warm workers] in bench/launch/worker.h.
 //
-// Note [What a cell leaves behind]
+// Note [State left by a cell]
 // Rationale: the next cell's Record must equal that of a new process.
 // Approach: begin_as_new() resets libtorch's state of the process: the cuBLAS workspaces, the
 // autocast cast cache, the cached memory and peaks of the card's and the pinned allocator, and

@@ -260,7 +260,7 @@ DryRunOutcome run_once(const DryRun& request, const std::string& program, int64_
   if (WIFSIGNALED(ending.status)) outcome.signal = WTERMSIG(ending.status);
   outcome.asked_by = ending.signal;
   outcome.host_kills = oom_kills().value_or(kills_before) - kills_before;
-  // Note [What a killed program leaves]
+  // Note [Orphans of a killed program]
   const bool was_killed = outcome.signal != 0 && ending.signal == 0;
   if (was_killed) tell_descendants_to_end();
   if (ending.signal != 0 || outcome.signal != 0) await_reports(scratch.path(), signals);

@@ -1,6 +1,6 @@
 // Ends the processes that a killed program left running. No torch here.
 //
-// Note [What a killed program leaves]
+// Note [Orphans of a killed program]
 // Rationale: a launcher starts each rank in its own session. If the launcher is killed, for lack of
 //   host memory or by kill -9, nothing ends them: they wait for each other until their timeouts,
 //   and hold the memory whose lack was the cause.

@@ -18,7 +18,7 @@ std::string rank_cell(const nlohmann::ordered_json& process);
 // The rank with the highest peak, and the free memory of its card; empty with fewer than two ranks.
 std::string fullest_rank_line(const nlohmann::ordered_json& document);
 
-// NCCL's own peak memory on the process's cards: Note [What NCCL takes for itself].
+// NCCL's own peak memory on the process's cards: Note [NCCL's own memory].
 int64_t nccl_bytes(const nlohmann::ordered_json& process);
 bool has_nccl(const nlohmann::ordered_json& document);
 

@@ -1,7 +1,7 @@
 // host_update_bench: compares the host's AdamW with a copy, which is the memory's limit, and with
 // torch's fused kernel. Takes Google Benchmark's flags; HOST_UPDATE_NUMBERS=N makes it small.
 //
-// Note [What the bytes per second count]
+// Note [Bytes per second of an update]
 // Rationale: an update limited only by the memory cannot be faster; its distance is a ratio of
 //   bytes per second, which is meaningless if the two sides count differently.
 // Approach: each read and each write in the loop counts once, as in STREAM: c[i] = a[i] in FP32 is
@@ -13,7 +13,7 @@
 //   Torch's kernel gives each thread a fixed share, the copy and ours take parts as threads become
 //   free: that favours ours on a busy machine, where threads wait. Use ratios of an idle machine.
 //
-// Note [What torch is asked for]
+// Note [Types of torch's fused AdamW]
 // Rationale: torch's fused AdamW needs p, g, m and v of one type. With BF16 weights it either keeps
 //   m, v and the weights themselves in BF16 (14 bytes per number, half of ours, and a v that no
 //   longer changes: 0.1 % of it is less than a step of BF16), or gets FP32 copies.

@@ -1,6 +1,6 @@
 // The libtorch that cells run with, and the Python beside it. No torch here.
 //
-// Note [Which libtorch]
+// Note [The libtorch of a process]
 // Rationale: libtorch is 5 GB and stays where pip or the user put it, while the program is
 // installed
 //   anywhere. A program with another copy of libtorch, as every dry run has, must keep its own.

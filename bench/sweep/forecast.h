@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-// Note [When a sweep says its ETA]
+// Note [ETA of a sweep]
 // Rationale: the first cell loads libtorch, sometimes from a cold disk, so its time does not
 //   predict the others'.
 // Approach: the forecast is the median of the cells so far, once three have ended, or once all took

@@ -13,7 +13,7 @@ namespace headroom {
 using WholeAttention =
     std::function<Tensor(const Tensor& q_BHSK, const Tensor& k_BGTK, const Tensor& v_BGTK)>;
 
-// Note [Which kernel computes a pass]
+// Note [Kernel of a pass]
 // Rationale: the kernels take different inputs. Flash takes no mask, and the math kernel repeats
 //   the heads of grouped keys. A decoded token needs a mask if the sequences differ in length, but
 //   no repetition: the query heads of one group stand in the place of its queries.

@@ -50,7 +50,7 @@ struct BudgetLine {
   std::string why;  // formula or source, one line
 };
 
-// Note [What utilization covers]
+// Note [Memory under utilization]
 // Rationale: gpu-memory-utilization reads as "the engine takes at most this", but it takes more.
 // Approach: vLLM's order of events (vllm/v1/worker/gpu_worker.py, 0.19). The process has its CUDA
 //   context and, with tensor parallelism, NCCL's buffers before the engine reads the card's free

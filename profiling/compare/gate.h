@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-// Note [What a gate tests]
+// Note [Tests of a gate]
 // Rationale: a gate that fails by chance is switched off. Bytes are exact, so any growth counts;
 //   times count only with a verdict.
 // Approach: memory fails if a peak, allocated or reserved, grew by more than `memory` bytes, if a

@@ -29,7 +29,7 @@ struct SkippedLines {
 // Messages for the user, one line each: "records.jsonl: line 4 is torn ... and is passed over".
 std::vector<std::string> in_words(const SkippedLines& skipped, const std::string& path);
 
-// Note [What is no Record]
+// Note [Lines that are no Records]
 // Rationale: a file of Records outlives crashes: its last line may be torn, its tail NULs left by a
 //   file system after a power cut, one line a person's note. None may cost the other lines.
 // Approach: such a line is skipped and reported with its number. A file is refused only if no line

@@ -1,6 +1,6 @@
 // Decodes the next token of every sequence as one CUDA graph, captured once.
 //
-// Note [What a captured decode is]
+// Note [Captured decode]
 // Rationale: decoding few sequences runs a few hundred small kernels, and each launch costs more
 //   than its kernel. Engines capture one graph for each number of sequences, which costs memory.
 // Approach: the pass runs once uncaptured, on the capture's stream, so that libraries allocate

@@ -1,6 +1,6 @@
 """Where the program reads values of the card back, and whether it seems to wait for one.
 
-See Note [Values that steer] (virtual_gpu/report/host_read.h).
+See Note [Data-dependent control flow] (virtual_gpu/report/host_read.h).
 """
 
 import _thread

@@ -1,7 +1,7 @@
 // Values on a virtual card are zeros: a program that branches on values it reads back may not take
 // a real card's branch. A line is printed at the first small read, and the report lists all places.
 //
-// Note [Values that steer]
+// Note [Data-dependent control flow]
 // Rationale: reads of device values are the limit of a virtual card: a value may decide how long a
 //   loop runs, which experts run or whether a kernel's result is used.
 // Approach: every small copy to the host is a read. In a Python program the hook is called for

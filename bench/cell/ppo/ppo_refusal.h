@@ -10,7 +10,7 @@ namespace headroom {
 // The bench's state at the refusal. Only after an out-of-memory.
 OutOfMemory moment_of(const PpoBench& bench);
 
-// Note [Whose bytes a refusal met]
+// Note [Owners of the bytes at a refusal]
 // Rationale: memory runs out in the first iteration, before anything is recorded. The place of the
 //   refusal, "training, optimizer", does not show what to reduce.
 // Approach: the run is repeated with every allocation recorded, up to the same refusal. The Record

@@ -6,7 +6,7 @@
 namespace headroom {
 
 // NCCL's highest memory on the card so far, outside the allocator: assumed by the stand-in's
-// Note [What NCCL takes for itself]. 0 on a real card, where NCCL does not report it.
+// Note [NCCL's own memory]. 0 on a real card, where NCCL does not report it.
 int64_t nccl_bytes_of(int card);
 
 }  // namespace headroom

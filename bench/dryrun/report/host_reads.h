@@ -1,5 +1,5 @@
 // A program's reads from the card, and their effect on the peak. No torch here.
-// Note [Values that steer] (virtual_gpu/report/host_read.h)
+// Note [Data-dependent control flow] (virtual_gpu/report/host_read.h)
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 // The flags of `headroom fit`, and the question they form. No torch here.
 //
-// Note [What is left open]
+// Note [Settings left open]
 // Rationale: a search should change only settings that the user did not give.
 // Approach: --context-length without --batch-size asks for the largest batch, --batch-size without
 //   --context-length for the largest context, both for the cheapest sets of techniques, and neither

@@ -18,7 +18,7 @@ struct Growth {
   std::vector<std::string> stack;  // as from readable_stack()
 };
 
-// Note [What grows]
+// Note [Growth of live memory]
 // Rationale: a step may end with blocks of its own (gradients, new moments) that the next step
 //   replaces. Only blocks that no later step frees are growth.
 // Approach: take the blocks made in the first recorded step that are live at the end of the last,

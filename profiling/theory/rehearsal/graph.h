@@ -43,7 +43,7 @@ struct Node {
 // True if a result of these operands gets a node.
 bool is_recorded(std::initializer_list<const ShapeTensor*> operands);
 
-// Note [When a node saves]
+// Note [Moment of a node's saving]
 // Rationale: a technique that packs what is saved allocates there and then, or computes no further.
 // Approach: as the code that libtorch generates: operands are saved before the operation runs,
 //   results when it has run and they are in the graph; each of the two in the order of their names

@@ -13,7 +13,7 @@ std::string shorter_side(const RowBuilder& sheet, const ParameterEntry& matrix) 
   return std::string(sheet.token_size(rows) <= sheet.token_size(columns) ? rows : columns);
 }
 
-// Note [What Newton-Schulz has alive]
+// Note [Live tensors of Newton-Schulz]
 // Rationale: the direction is FP32, the iteration BF16. Which is larger depends on the matrix.
 // Approach: two instants. When the direction is rounded it is alive beside its BF16 copy. In a step
 //   of the iteration the old and the new matrix are alive beside two products of the shorter side

@@ -12,7 +12,7 @@
 namespace headroom {
 namespace {
 
-// Note [What an update of BF16 weights holds]
+// Note [Live tensors of an update of BF16 weights]
 // Rationale: the optimizers' table is for FP32 parameters.
 // Approach: with a master copy the optimizer's parameters are FP32, so its rows hold unchanged, and
 //   the FP32 gradients of one tensor, or of all, are further temporaries. Without one everything is

@@ -24,7 +24,7 @@ SLAB = 64 << 20  # of pinned memory
 SMALL = ("--model-size", "small", "--batch-size", "4", "--prompt-len", "32", "--response-len", "32",
          "--reward-size", "small", "--critic-size", "small", "--epochs", "1", "--device",
          "virtual:h200")
-# Idle components of each phase: Note [Who is on the card].
+# Idle components of each phase: Note [Phase placement].
 IDLE = {
     "generation": {"critic parameters", "reward parameters", "reference parameters"},
     "scoring": set(),

@@ -1,6 +1,6 @@
 // Moves models on and off the card for each phase of an iteration (--swap-phases).
 //
-// Note [Who is on the card]
+// Note [Phase placement]
 // Rationale: an iteration has four models and two optimizers, and no phase needs all: generation
 //   reads the actor's weights, scoring all weights, training the data of actor and critic.
 // Approach: before a phase, everything that it does not need moves to host memory, pinned for a

@@ -21,7 +21,7 @@ RunSpec as_generation(RunSpec spec);
 // A part of a role that moves as a whole (--swap-phases).
 enum class RolePart { kWeights, kOptimizer };
 
-// True if a phase needs it on the card: the table of Note [Who is on the card], placement.h.
+// True if a phase needs it on the card: the table of Note [Phase placement], placement.h.
 bool is_needed(Role role, RolePart part, const std::string& phase);
 
 // The specs of all participating roles, in their order, as they run.

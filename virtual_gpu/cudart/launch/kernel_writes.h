@@ -1,6 +1,6 @@
 // The device memory that a kernel may write: the targets of its arguments.
 //
-// Note [What a kernel may write]
+// Note [Memory written by a kernel]
 // Rationale: known contents must never outlive a kernel that changed them.
 // Approach: the compiler gives every kernel its mangled name, and a launch has an array of pointers
 //   to the arguments. The name gives their number, and which are numbers or pointers to const. A

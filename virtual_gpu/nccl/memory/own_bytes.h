@@ -1,6 +1,6 @@
 // NCCL's own memory on a card, outside of the program's allocator.
 //
-// Note [What NCCL takes for itself]
+// Note [NCCL's own memory]
 // Rationale: on 8 cards it is from 0.5 to over 3 GiB of each. No allocator's statistics show it,
 //   and it is missing when a job runs out of memory.
 // Approach: NCCL 2.28.9's source: a channel keeps three small arrays on the card, each in its own

@@ -1,4 +1,4 @@
-// Card memory taken by this process's communicators: Note [What NCCL takes for itself].
+// Card memory taken by this process's communicators: Note [NCCL's own memory].
 #pragma once
 
 #include <deque>

@@ -208,7 +208,8 @@ void add_math(RowBuilder& sheet) {
 }
 
 // Note [Fused attention]
-// Rationale: each kernel saves its own tensors; Note [Which kernel] (attention_kernel.cpp) is about
+// Rationale: each kernel saves its own tensors; Note [Choice of the attention kernel]
+// (attention_kernel.cpp) is about
 //   the choice.
 // Approach: the memory-efficient kernel lays its output out (B, S, H, K), so merging is a view; its
 //   log-sum-exp is padded to a multiple of 32 queries. cuDNN's and flash lay their outputs out like

@@ -1,4 +1,4 @@
-// Note [Which kernel]
+// Note [Choice of the attention kernel]
 // Rationale: the kernel decides what attention saves for backward. Card, dtype and shape decide the
 //   kernel at run time.
 // Approach: libtorch 2.11's own conditions for the calls that model/ makes: causal, no dropout, no

@@ -12,7 +12,7 @@
 
 namespace headroom {
 
-// Note [What the allocator adds]
+// Note [Memory added by the allocator]
 // Rationale: a peak is counted in blocks. A block is the request rounded up to 512 bytes, or a
 //   cached block that is not split because too little of it would be left: up to 1 MiB more, which
 //   of a model with tensors of 25 MiB is 4 %. Which cached block a request meets depends on all

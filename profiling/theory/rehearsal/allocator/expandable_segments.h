@@ -18,7 +18,8 @@ namespace headroom {
 //   request takes the smallest free block that is large enough; one that could grow counts as long
 //   as it could become. Every rest of a block is split off. Where the card is full the whole pages
 //   of free blocks go back, and it is asked once more.
-// Limits: as those of Note [What the allocator adds]. Where a pool needs a second range its address
+// Limits: as those of Note [Memory added by the allocator]. Where a pool needs a second range its
+// address
 //   is the kernel's choice, and with it which hole is filled first: there it is right within a part
 //   in a thousand, not to the byte.
 class ExpandableSegmentRules : public AllocatorRules {
