@@ -6,7 +6,7 @@
 
 #include "model/parameter_table.h"
 #include "plan/closed_form/formula.h"
-#include "plan/rlhf/rank_book.h"
+#include "plan/rlhf/rank_components.h"
 #include "profiling/report/rows/cells.h"
 #include "text/words.h"
 

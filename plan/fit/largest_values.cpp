@@ -78,28 +78,28 @@ std::vector<Point> thinned(std::vector<Point> points, size_t most) {
 
 class LargestValues {
  public:
-  LargestValues(const FitQuestion& question, const FitOracle& judge)
+  LargestValues(const FitQuestion& question, const FitOracle& oracle)
       : question_(question),
-        judge_(judge),
-        sets_(sets_of(with_any_value(question), judge)),
-        estimates_(judge) {
+        oracle_(oracle),
+        sets_(sets_of(with_any_value(question), oracle)),
+        estimates_(oracle) {
     result_.sets = sets_.size();
   }
 
   FitResult search() {
     std::vector<Point> points = thinned(frontier(), question_.answers);
     size_t told = 0;
-    for (size_t i = 0; i < points.size() && !judge_.stopped(); ++i) {
-      judge_.on_expected(2 * (points.size() - i));
+    for (size_t i = 0; i < points.size() && !oracle_.stopped(); ++i) {
+      oracle_.on_expected(2 * (points.size() - i));
       // Theory finds the next points while cells run.
-      for (; told < std::min(points.size(), i + kAhead) && !judge_.stopped(); ++told) {
+      for (; told < std::min(points.size(), i + kAhead) && !oracle_.stopped(); ++told) {
         points[told].value = furthest(points[told]);
-        foretell(points, i, told + 1);
+        prefetch(points, i, told + 1);
       }
       prove(points[i].place, points[i].value);
     }
-    if (result_.answers.empty() && !judge_.stopped() && !sets_.empty()) settle_nearest();
-    result_.stopped = judge_.stopped();
+    if (result_.answers.empty() && !oracle_.stopped() && !sets_.empty()) settle_nearest();
+    result_.stopped = oracle_.stopped();
     result_.questions = estimates_.questions();
     return std::move(result_);
   }
@@ -108,7 +108,7 @@ class LargestValues {
   static constexpr size_t kAhead = 3;  // points
 
   // The values of the points from `first` to before `last`, and one step beyond each.
-  void foretell(const std::vector<Point>& points, size_t first, size_t last) const {
+  void prefetch(const std::vector<Point>& points, size_t first, size_t last) const {
     std::vector<RunSpec> specs;
     for (size_t i = first; i < last; ++i) {
       const auto& [place, value] = points[i];
@@ -116,14 +116,14 @@ class LargestValues {
       specs.push_back(spec(place, value));
       if (value + all.stride <= all.most) specs.push_back(spec(place, value + all.stride));
     }
-    judge_.foretell(specs);
+    oracle_.prefetch(specs);
   }
 
   // Sets that by theory reach further than every cheaper one.
   std::vector<Point> frontier() {
     std::vector<Point> points;
-    for (size_t i = 0; i < sets_.size() && !judge_.stopped(); ++i) {
-      judge_.on_theory(i, sets_.size());
+    for (size_t i = 0; i < sets_.size() && !oracle_.stopped(); ++i) {
+      oracle_.on_theory(i, sets_.size());
       const int64_t beaten = points.empty() ? 0 : points.back().value;
       const int64_t value = reach(i, beaten);
       if (value <= beaten) continue;
@@ -173,7 +173,7 @@ class LargestValues {
     // First the reach of the floor, which is cheap to compute.
     const int64_t most = *largest_that_fits(above, *next, [&](int64_t value) {
       const RunSpec one = spec(place, value);
-      const bool has_room = estimates_.floor(one) <= judge_.capacity && estimates_.fits_host(one);
+      const bool has_room = estimates_.floor(one) <= oracle_.capacity && estimates_.fits_host(one);
       return has_room ? Fits::kYes : Fits::kNo;
     });
     const Range below{.least = *next, .most = most, .stride = all.stride};
@@ -196,7 +196,7 @@ class LargestValues {
           estimates_.about(spec(place, value)) - estimates_.floor(spec(place, value));
       const int64_t next = *largest_that_fits(range, value, [&](int64_t other) {
         const int64_t floor = estimates_.floor(spec(place, other));
-        return floor <= judge_.capacity - above_floor ? Fits::kYes : Fits::kNo;
+        return floor <= oracle_.capacity - above_floor ? Fits::kYes : Fits::kNo;
       });
       if (std::abs(next - value) <= range.stride) return std::max(next, range.least);
       value = std::max(next, range.least);
@@ -222,7 +222,7 @@ class LargestValues {
     for (const int64_t next : tries) specs.push_back(spec(place, next));
     estimates_.ask_ahead(specs);
     for (const int64_t next : tries) {
-      if (judge_.stopped()) break;
+      if (oracle_.stopped()) break;
       if (!estimates_.fits(spec(place, next))) continue;
       beyond.least = next;
       return *largest_that_fits(beyond, next, [&](int64_t other) {
@@ -238,7 +238,7 @@ class LargestValues {
     const auto ask = [&](int64_t value) { return run(place, value).fits; };
     const int64_t first_step = knows_allocator_of(sets_[place].spec) ? 0 : guess / kRough;
     const auto largest = largest_that_fits(range(place), guess, ask, first_step);
-    if (judge_.stopped()) return;
+    if (oracle_.stopped()) return;
     if (!largest) return note_unjudged(place);
     note_disagreement(place, guess, *largest);
     const int64_t beaten = result_.answers.empty() ? 0 : result_.answers.back().value;
@@ -293,12 +293,12 @@ class LargestValues {
     std::vector<TechniqueSet> least = sets_;
     for (size_t i = 0; i < least.size(); ++i) least[i].spec = spec(i, range(i).least);
     const size_t place = estimates_.nearest(least);
-    if (judge_.stopped()) return;
-    judge_.on_expected(1);
+    if (oracle_.stopped()) return;
+    oracle_.on_expected(1);
     const int64_t value = range(place).least;
     const Fits fits = run(place, value).fits;
     if (fits == Fits::kYes) return prove(place, value);
-    if (judge_.stopped()) return;
+    if (oracle_.stopped()) return;
     if (fits == Fits::kUnknown) return note_unjudged(place);
     result_.nearest = FitAnswer{.set = least[place],
                                 .value = value,
@@ -308,7 +308,7 @@ class LargestValues {
   }
 
   const FitQuestion& question_;
-  const FitOracle& judge_;
+  const FitOracle& oracle_;
   std::vector<TechniqueSet> sets_;
   Estimates estimates_;
   std::map<std::pair<size_t, int64_t>, Verdict> verdicts_;
@@ -317,8 +317,8 @@ class LargestValues {
 
 }  // namespace
 
-FitResult largest_values(const FitQuestion& question, const FitOracle& judge) {
-  return LargestValues(question, judge).search();
+FitResult largest_values(const FitQuestion& question, const FitOracle& oracle) {
+  return LargestValues(question, oracle).search();
 }
 
 }  // namespace headroom

@@ -4,9 +4,9 @@
 
 namespace headroom {
 
-FitResult search_fit(const FitQuestion& question, const FitOracle& judge) {
-  return question.open == Open::kNothing ? cheapest_sets(question, judge)
-                                         : largest_values(question, judge);
+FitResult search_fit(const FitQuestion& question, const FitOracle& oracle) {
+  return question.open == Open::kNothing ? cheapest_sets(question, oracle)
+                                         : largest_values(question, oracle);
 }
 
 }  // namespace headroom

@@ -57,7 +57,7 @@ struct FitOracle {
   std::function<int64_t(const RunSpec&)> host = [](const RunSpec&) { return 0; };  // by theory
   std::function<Verdict(const RunSpec&)> run;
   // The next specs for run(), in this order, if the card agrees with theory.
-  std::function<void(const std::vector<RunSpec>&)> foretell = [](const std::vector<RunSpec>&) {};
+  std::function<void(const std::vector<RunSpec>&)> prefetch = [](const std::vector<RunSpec>&) {};
   std::function<bool()> stopped = [] { return false; };
   // Progress for the user: sets that theory has checked; cells that may still run.
   std::function<void(size_t done, size_t all)> on_theory = [](size_t, size_t) {};
@@ -130,6 +130,6 @@ struct FitResult {
   bool stopped = false;  // interrupted: only the answers proved by then
 };
 
-FitResult search_fit(const FitQuestion& question, const FitOracle& judge);
+FitResult search_fit(const FitQuestion& question, const FitOracle& oracle);
 
 }  // namespace headroom

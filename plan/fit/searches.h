@@ -5,7 +5,7 @@
 
 namespace headroom {
 
-FitResult cheapest_sets(const FitQuestion& question, const FitOracle& judge);
-FitResult largest_values(const FitQuestion& question, const FitOracle& judge);
+FitResult cheapest_sets(const FitQuestion& question, const FitOracle& oracle);
+FitResult largest_values(const FitQuestion& question, const FitOracle& oracle);
 
 }  // namespace headroom

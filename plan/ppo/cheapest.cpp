@@ -11,13 +11,13 @@ bool may_need_more(Technique technique) { return technique == Technique::kBf16Pr
 
 class Search {
  public:
-  Search(const PpoRun& base, const std::vector<RunTechnique>& techniques, const PpoJudge& judge)
-      : base_(base), techniques_(techniques), judge_(judge) {
+  Search(const PpoRun& base, const std::vector<RunTechnique>& techniques, const PpoOracle& oracle)
+      : base_(base), techniques_(techniques), oracle_(oracle) {
     fit_.techniques = techniques;
   }
 
   PpoFit go() {
-    while (!judge_.stopped() && !fit_.answer) {
+    while (!oracle_.stopped() && !fit_.answer) {
       const std::optional<PpoSet> found = proposed();
       if (!found) {
         settle_nearest();
@@ -32,7 +32,7 @@ class Search {
                       .fits = fits_.size(),
                       .hosts = 0,
                       .cells = records_.size()};
-    fit_.stopped = judge_.stopped();
+    fit_.stopped = oracle_.stopped();
     return std::move(fit_);
   }
 
@@ -47,7 +47,7 @@ class Search {
       for (size_t level = 0; level <= technique.levels.size(); ++level) {
         chosen.back() = level;
         const std::optional<PpoSet> one = smallest(chosen);
-        if (judge_.stopped()) return std::nullopt;
+        if (oracle_.stopped()) return std::nullopt;
         if (!one || !fits(*one)) continue;
         best = one;
         break;
@@ -60,12 +60,12 @@ class Search {
   void settle(PpoSet set) {
     for (;;) {
       run(set);
-      if (judge_.stopped()) return;
+      if (oracle_.stopped()) return;
       if (set.record->status != Status::kOk) return note_refusal(set);
       std::optional<PpoSet> cheaper = smallest_cheaper(set.levels);
-      if (!cheaper || judge_.stopped()) return answer(set, std::nullopt);
+      if (!cheaper || oracle_.stopped()) return answer(set, std::nullopt);
       run(*cheaper);
-      if (judge_.stopped()) return;
+      if (oracle_.stopped()) return;
       if (cheaper->record->status != Status::kOk) return answer(set, cheaper);
       fit_.notes.push_back("theory finds " + in_words(techniques_, cheaper->levels) +
                            " too large, and the card runs it");
@@ -85,7 +85,7 @@ class Search {
 
   void settle_nearest() {
     std::optional<PpoSet> least = smallest({});
-    if (!least || judge_.stopped()) return;
+    if (!least || oracle_.stopped()) return;
     run(*least);
     fit_.nearest = least;
   }
@@ -143,7 +143,7 @@ class Search {
   }
 
   void consider(const Levels& levels, std::optional<PpoSet>& found) {
-    if (judge_.stopped()) return;
+    if (oracle_.stopped()) return;
     const auto [known, is_new] = sets_.try_emplace(levels);
     if (is_new) known->second = set_of(levels);
     const std::optional<PpoSet>& set = known->second;
@@ -153,7 +153,7 @@ class Search {
   // nullopt if the levels are invalid or the need is not known.
   std::optional<PpoSet> set_of(const Levels& levels) const {
     const std::optional<PpoRun> run = with_techniques(base_, techniques_, levels);
-    const int64_t need = run ? judge_.need(*run) : -1;
+    const int64_t need = run ? oracle_.need(*run) : -1;
     if (need < 0) return std::nullopt;
     return PpoSet{.run = *run, .levels = levels, .need = need, .record = std::nullopt};
   }
@@ -161,21 +161,21 @@ class Search {
   bool fits(const PpoSet& set) {
     const auto known = records_.find(set.levels);
     if (known != records_.end()) return known->second.status == Status::kOk;
-    if (set.need > judge_.capacity) return false;
+    if (set.need > oracle_.capacity) return false;
     const auto [rehearsed, is_new] = fits_.try_emplace(set.levels, false);
-    if (is_new) rehearsed->second = judge_.fits(set.run);
+    if (is_new) rehearsed->second = oracle_.fits(set.run);
     return rehearsed->second;
   }
 
   void run(PpoSet& set) {
     const auto known = records_.find(set.levels);
-    set.record = known != records_.end() ? known->second : judge_.run(set.run);
+    set.record = known != records_.end() ? known->second : oracle_.run(set.run);
     records_.emplace(set.levels, *set.record);
   }
 
   const PpoRun& base_;
   const std::vector<RunTechnique>& techniques_;
-  const PpoJudge& judge_;
+  const PpoOracle& oracle_;
   std::map<Levels, std::optional<PpoSet>> sets_;  // by theory
   std::map<Levels, bool> fits_;
   std::map<Levels, Record> records_;
@@ -185,8 +185,8 @@ class Search {
 }  // namespace
 
 PpoFit cheapest_setup(const PpoRun& base, const std::vector<RunTechnique>& techniques,
-                      const PpoJudge& judge) {
-  return Search(base, techniques, judge).go();
+                      const PpoOracle& oracle) {
+  return Search(base, techniques, oracle).go();
 }
 
 }  // namespace headroom

@@ -26,7 +26,7 @@ namespace headroom {
 //   BF16 products may make an iteration larger: the smallest set is sought with and without.
 // Limits: every other technique is assumed not to make an iteration larger. Of techniques that
 //   exclude each other, only the sets with the fewest left out are tried.
-struct PpoJudge {
+struct PpoOracle {
   int64_t capacity = 0;                        // bytes available to a run
   std::function<int64_t(const PpoRun&)> need;  // of its fullest phase by theory; -1: not known
   std::function<bool(const PpoRun&)> fits;     // by theory, with fragmentation
@@ -52,6 +52,6 @@ struct PpoFit {
 };
 
 PpoFit cheapest_setup(const PpoRun& base, const std::vector<RunTechnique>& techniques,
-                      const PpoJudge& judge);
+                      const PpoOracle& oracle);
 
 }  // namespace headroom

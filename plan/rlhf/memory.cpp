@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "plan/rlhf/iteration.h"
-#include "plan/rlhf/rank_book.h"
+#include "plan/rlhf/rank_components.h"
 #include "plan/rlhf/rehearsed.h"
 #include "train/settings/whole_units.h"
 

@@ -9,7 +9,7 @@
 #include "cards/cublas_workspace.h"
 #include "plan/cost/fullest_ranks.h"
 #include "plan/rlhf/iteration.h"
-#include "plan/rlhf/rank_book.h"
+#include "plan/rlhf/rank_components.h"
 #include "profiling/theory/activations/layers/attention_kernel.h"
 #include "text/quantity.h"
 

@@ -1,8 +1,8 @@
-// The allocator of CPU tensors. It keeps the books.
+// The allocator of CPU tensors. It keeps their table.
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 
-#include "profiling/tracker/host_books.h"
+#include "profiling/tracker/host_allocation_table.h"
 
 namespace headroom {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 class HostAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t size) override {
-    void* pointer = HostBooks::instance().allocate(size);
+    void* pointer = HostAllocationTable::instance().allocate(size);
     return {pointer, pointer, &release, c10::Device(c10::DeviceType::CPU)};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &release; }
@@ -19,37 +19,37 @@ class HostAllocator final : public c10::Allocator {
   }
 
  private:
-  static void release(void* pointer) { HostBooks::instance().release(pointer); }
+  static void release(void* pointer) { HostAllocationTable::instance().release(pointer); }
 };
 
 class HostTracker final : public MemoryTracker {
  public:
   explicit HostTracker(int64_t limit_bytes) {
     static HostAllocator allocator;
-    books_.set_limit(limit_bytes);
+    table_.set_limit(limit_bytes);
     c10::SetCPUAllocator(&allocator, /*priority=*/1);
   }
-  ~HostTracker() override { books_.on_refusal(nullptr); }
+  ~HostTracker() override { table_.on_refusal(nullptr); }
   HostTracker(const HostTracker&) = delete;
   HostTracker& operator=(const HostTracker&) = delete;
-  MemoryBytes current() const override { return same(books_.live()); }
-  MemoryBytes peak() const override { return same(books_.peak()); }
-  void reset_peak() override { books_.reset_peak(); }
+  MemoryBytes current() const override { return same(table_.live()); }
+  MemoryBytes peak() const override { return same(table_.peak()); }
+  void reset_peak() override { table_.reset_peak(); }
   void release_cached() override {}
   void on_refusal(std::function<void(const Refusal& refusal)> listener) override {
-    books_.on_refusal(std::move(listener));
+    table_.on_refusal(std::move(listener));
   }
-  void start_recording(const RecordingOptions& options) override { books_.start(options); }
-  void mark(const Scope& scope, bool begins) override { books_.mark(scope, begins); }
-  int64_t events() const override { return books_.events(); }
+  void start_recording(const RecordingOptions& options) override { table_.start(options); }
+  void mark(const Scope& scope, bool begins) override { table_.mark(scope, begins); }
+  int64_t events() const override { return table_.events(); }
   Recording stop_recording(Snapshot* snapshot, bool* truncated) override {
-    return books_.stop(snapshot, truncated);
+    return table_.stop(snapshot, truncated);
   }
 
  private:
   static MemoryBytes same(int64_t bytes) { return {bytes, bytes, bytes}; }
 
-  HostBooks& books_ = HostBooks::instance();
+  HostAllocationTable& table_ = HostAllocationTable::instance();
 };
 
 }  // namespace

@@ -31,8 +31,8 @@ bool is_machinery(const Frame& frame) {
   if (frame.filename.find("tracker/forward_calls.cpp") != std::string::npos) return true;
   const std::string_view name = without_arguments(frame.name);
   if (name.starts_with("headroom::")) {
-    return contains_one_of(name,
-                           {"StackTable::", "HostAllocator::", "HostBooks::", "::capture_context"});
+    return contains_one_of(
+        name, {"StackTable::", "HostAllocator::", "HostAllocationTable::", "::capture_context"});
   }
   if (contains_one_of(
           name, {"torch::unwind::", "at::RecordFunction::", "c10::Dispatcher::runRecordFunction",

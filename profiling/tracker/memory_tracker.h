@@ -1,7 +1,7 @@
 // One memory, watched: counters always, every allocation while recording. No torch here.
 //
 // host_tracker (our own allocator under libtorch's CPU tensors) and cuda_tracker (libtorch's
-// caching allocator) keep the same books; pinned memory has counters only. All other code reads
+// caching allocator) keep the same table; pinned memory has counters only. All other code reads
 // them through this interface.
 #pragma once
 

@@ -10,7 +10,8 @@ namespace headroom {
 // Rationale: pinned memory is host memory too; with a limit for each kind, a run could take twice
 //   its limit.
 // Approach: each allocator records its own bytes here and checks the other's: ordinary memory's
-//   accounting (profiling/tracker/host_books.h), and the arenas of pinned memory (host_arena.h).
+//   accounting (profiling/tracker/host_allocation_table.h), and the arenas of pinned memory
+//   (host_arena.h).
 // Limits: pinned memory outside the arenas is not counted. Two concurrent allocations may together
 //   exceed the limit by one of them.
 struct HostBudget {

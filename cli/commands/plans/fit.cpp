@@ -18,7 +18,7 @@
 #include "files/atomic_file.h"
 #include "plan/fit/answers/drawing.h"
 #include "plan/fit/answers/report.h"
-#include "plan/fit/questions/judge.h"
+#include "plan/fit/questions/fit_oracle.h"
 #include "plan/fit/vary.h"
 #include "text/quantity.h"
 #include "text/words.h"

@@ -27,16 +27,17 @@ bool runs_on(const RunTechnique& technique, const RunSpec& spec) {
 
 class MeshSets {
  public:
-  MeshSets(const FitQuestion& question, const FitOracle& judge)
-      : question_(question), judge_(judge) {}
+  MeshSets(const FitQuestion& question, const FitOracle& oracle)
+      : question_(question), oracle_(oracle) {}
 
   std::vector<TechniqueSet> all() {
     std::vector<TechniqueSet> roots = all_roots();
     std::vector<int64_t> states;
     states.reserve(roots.size());
-    for (const TechniqueSet& root : roots) states.push_back(judge_.states(root.spec));
+    for (const TechniqueSet& root : roots) states.push_back(oracle_.states(root.spec));
     if (roots.empty()) return {};
-    const int64_t room = std::max(judge_.capacity, *std::min_element(states.begin(), states.end()));
+    const int64_t room =
+        std::max(oracle_.capacity, *std::min_element(states.begin(), states.end()));
     for (size_t i = 0; i < roots.size(); ++i) {
       if (states[i] > room) {
         add_alone(roots[i]);
@@ -134,14 +135,14 @@ class MeshSets {
   }
 
   const FitQuestion& question_;
-  const FitOracle& judge_;
+  const FitOracle& oracle_;
   std::vector<TechniqueSet> sets_;
 };
 
 }  // namespace
 
-std::vector<TechniqueSet> sets_of(const FitQuestion& question, const FitOracle& judge) {
-  if (question.meshes.gpus > 1) return MeshSets(question, judge).all();
+std::vector<TechniqueSet> sets_of(const FitQuestion& question, const FitOracle& oracle) {
+  if (question.meshes.gpus > 1) return MeshSets(question, oracle).all();
   return technique_sets(question.base, question.techniques, question.order);
 }
 

@@ -18,6 +18,6 @@ namespace headroom {
 //   technique.
 
 // The sets of the question: on its meshes, or on one GPU.
-std::vector<TechniqueSet> sets_of(const FitQuestion& question, const FitOracle& judge);
+std::vector<TechniqueSet> sets_of(const FitQuestion& question, const FitOracle& oracle);
 
 }  // namespace headroom

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "plan/cost/fullest_ranks.h"
-#include "plan/fit/questions/judge.h"
+#include "plan/fit/questions/fit_oracle.h"
 
 namespace headroom {
 namespace {

@@ -24,12 +24,12 @@ CellsAhead::~CellsAhead() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void CellsAhead::foretell(const std::vector<RunSpec>& specs) {
+void CellsAhead::prefetch(const std::vector<RunSpec>& specs) {
   {
     const std::lock_guard lock(mutex_);
-    foretold_.clear();
+    prefetched_.clear();
     for (const RunSpec& spec : specs) {
-      if (begun_.count(row_name(spec)) == 0) foretold_.push_back(spec);
+      if (begun_.count(row_name(spec)) == 0) prefetched_.push_back(spec);
     }
   }
   news_.notify_all();
@@ -53,14 +53,14 @@ void CellsAhead::work() {
   leave_signals_to_other_threads();
   std::unique_lock lock(mutex_);
   for (;;) {
-    news_.wait(lock, [this] { return ends_ || !asked_.empty() || !foretold_.empty(); });
+    news_.wait(lock, [this] { return ends_ || !asked_.empty() || !prefetched_.empty(); });
     if (ends_) return;
     run_next(lock);
   }
 }
 
 void CellsAhead::run_next(std::unique_lock<std::mutex>& lock) {
-  std::deque<RunSpec>& from = asked_.empty() ? foretold_ : asked_;
+  std::deque<RunSpec>& from = asked_.empty() ? prefetched_ : asked_;
   const RunSpec spec = from.front();
   from.pop_front();
   const auto [place, is_new] = begun_.try_emplace(row_name(spec));

@@ -35,7 +35,7 @@ class CellsAhead {
   CellsAhead& operator=(const CellsAhead&) = delete;
 
   // The next requests in order; replaces earlier announcements that have not started.
-  void foretell(const std::vector<RunSpec>& specs);
+  void prefetch(const std::vector<RunSpec>& specs);
 
   // Waits for the cell. Throws what `run` threw.
   RememberedCell get(const RunSpec& spec);
@@ -54,7 +54,7 @@ class CellsAhead {
   std::mutex mutex_;  // guards the members below
   std::condition_variable news_;
   std::deque<RunSpec> asked_;           // a caller waits for them
-  std::deque<RunSpec> foretold_;        // announced only
+  std::deque<RunSpec> prefetched_;      // announced only
   std::map<std::string, Begun> begun_;  // by row_name()
   bool ends_ = false;
   std::vector<std::thread> threads_;

@@ -47,23 +47,23 @@ int64_t Estimates::of(Known& known, const std::function<int64_t(const RunSpec&)>
 }
 
 int64_t Estimates::least(const RunSpec& spec) {
-  return std::max(floor(spec), of(leasts_, judge_.least, spec));
+  return std::max(floor(spec), of(leasts_, oracle_.least, spec));
 }
 
-int64_t Estimates::floor(const RunSpec& spec) { return of(floors_, judge_.floor, of_floor(spec)); }
+int64_t Estimates::floor(const RunSpec& spec) { return of(floors_, oracle_.floor, of_floor(spec)); }
 
 bool Estimates::fits(const RunSpec& spec) { return fits_host(spec) && fits_card(spec); }
 
 bool Estimates::fits_card(const RunSpec& spec) {
   const auto [found, is_new] = fits_.try_emplace(row_name(spec));
   Answer& answer = found->second;
-  if (is_new) answer.fits = floor(spec) <= judge_.capacity && judge_.fits(spec);
+  if (is_new) answer.fits = floor(spec) <= oracle_.capacity && oracle_.fits(spec);
   answer.is_wanted = true;
   return answer.fits;
 }
 
 bool Estimates::fits_host(const RunSpec& spec) {
-  return !judge_.host_limit || host(spec) <= *judge_.host_limit;
+  return !oracle_.host_limit || host(spec) <= *oracle_.host_limit;
 }
 
 size_t Estimates::ahead() { return cores() == 1 ? 1 : 8 * cores(); }
@@ -81,7 +81,7 @@ void Estimates::learn_floors(const std::vector<RunSpec>& specs) {
     const std::string name = row_name(of_it);
     if (floors_.count(name) == 0) unknown.emplace(name, of_it);
   }
-  learn(floors_, judge_.floor, unknown);
+  learn(floors_, oracle_.floor, unknown);
 }
 
 void Estimates::learn_leasts(const std::vector<RunSpec>& specs) {
@@ -90,7 +90,7 @@ void Estimates::learn_leasts(const std::vector<RunSpec>& specs) {
     const std::string name = row_name(plain(spec));
     if (leasts_.count(name) == 0) unknown.emplace(name, plain(spec));
   }
-  learn(leasts_, judge_.least, unknown);
+  learn(leasts_, oracle_.least, unknown);
 }
 
 void Estimates::learn(Known& known, const std::function<int64_t(const RunSpec&)>& ask,
@@ -105,7 +105,7 @@ void Estimates::ask_ahead(const std::vector<RunSpec>& all) {
   learn_floors(all);
   std::vector<RunSpec> specs;
   for (const RunSpec& spec : all) {
-    if (floor(spec) <= judge_.capacity) {
+    if (floor(spec) <= oracle_.capacity) {
       specs.push_back(spec);
     } else {
       fits_.try_emplace(row_name(spec));
@@ -114,9 +114,9 @@ void Estimates::ask_ahead(const std::vector<RunSpec>& all) {
   std::vector<std::optional<bool>> answers(specs.size());
   std::atomic<size_t> first_that_fits = specs.size();
   side_by_side(specs.size(), [&](size_t place) {
-    if (place > first_that_fits || judge_.stopped()) return;
+    if (place > first_that_fits || oracle_.stopped()) return;
     try {
-      answers[place] = judge_.fits(specs[place]);
+      answers[place] = oracle_.fits(specs[place]);
     } catch (const std::exception&) {
       return;  // thrown again when the search asks
     }
@@ -143,8 +143,8 @@ Questions Estimates::questions() const {
 
 Verdict Estimates::run(const RunSpec& spec) {
   ++runs_;
-  Verdict verdict = judge_.run(spec);
-  if (verdict.of_host) verdict.host_excess = host(spec) - *judge_.host_limit;
+  Verdict verdict = oracle_.run(spec);
+  if (verdict.of_host) verdict.host_excess = host(spec) - *oracle_.host_limit;
   return verdict;
 }
 
@@ -156,7 +156,7 @@ size_t Estimates::smallest(const std::vector<TechniqueSet>& sets, std::vector<si
   size_t best = places.front();
   std::vector<RunSpec> open;
   for (const size_t place : places) {
-    if (judge_.stopped() || bounds.at(place) >= need(sets[best].spec)) break;
+    if (oracle_.stopped() || bounds.at(place) >= need(sets[best].spec)) break;
     open.push_back(sets[place].spec);
   }
   learn_leasts(open);
@@ -164,7 +164,7 @@ size_t Estimates::smallest(const std::vector<TechniqueSet>& sets, std::vector<si
   for (const size_t place : places) bounds[place] = least(sets[place].spec);
   std::stable_sort(places.begin(), places.end(), by_bound);
   for (const size_t place : places) {
-    if (judge_.stopped() || bounds.at(place) >= need(sets[best].spec)) break;
+    if (oracle_.stopped() || bounds.at(place) >= need(sets[best].spec)) break;
     if (need(sets[place].spec) < need(sets[best].spec)) best = place;
   }
   return best;
@@ -178,7 +178,7 @@ size_t Estimates::nearest(const std::vector<TechniqueSet>& sets) {
   std::stable_sort(beyond.begin(), beyond.end(),
                    [&](size_t a, size_t b) { return host(sets[a].spec) < host(sets[b].spec); });
   for (const size_t place : beyond) {
-    if (judge_.stopped()) break;
+    if (oracle_.stopped()) break;
     if (fits_card(sets[place].spec)) return place;
   }
   return smallest(sets, within.empty() ? beyond : within);

@@ -19,18 +19,18 @@ namespace headroom {
 // Limits: questions already started behind one that fits are wasted: one per core.
 class Estimates {
  public:
-  explicit Estimates(const FitOracle& judge) : judge_(judge) {}
+  explicit Estimates(const FitOracle& oracle) : oracle_(oracle) {}
 
   // INT64_MAX for a run that theory refuses.
   int64_t floor(const RunSpec& spec);
-  int64_t need(const RunSpec& spec) { return of(needs_, judge_.need, spec); }
+  int64_t need(const RunSpec& spec) { return of(needs_, oracle_.need, spec); }
   // A lower bound of the need. It is closer than the floor, and slower to compute.
   int64_t least(const RunSpec& spec);
   // Accurate enough for a guess: on a mesh from one rank of each stage.
   int64_t about(const RunSpec& spec) {
-    return of(abouts_, judge_.about ? judge_.about : judge_.need, spec);
+    return of(abouts_, oracle_.about ? oracle_.about : oracle_.need, spec);
   }
-  int64_t host(const RunSpec& spec) { return of(hosts_, judge_.host, spec); }
+  int64_t host(const RunSpec& spec) { return of(hosts_, oracle_.host, spec); }
 
   // True if the card and the host have room.
   bool fits(const RunSpec& spec);
@@ -69,7 +69,7 @@ class Estimates {
                     const std::map<std::string, RunSpec>& unknown);
   void learn_floors(const std::vector<RunSpec>& specs);
 
-  const FitOracle& judge_;
+  const FitOracle& oracle_;
   Known floors_;
   Known needs_;
   Known leasts_;

@@ -17,11 +17,11 @@ namespace {
 
 class CheapestSets {
  public:
-  CheapestSets(const FitQuestion& question, const FitOracle& judge)
+  CheapestSets(const FitQuestion& question, const FitOracle& oracle)
       : question_(question),
-        judge_(judge),
-        sets_(sets_of(question, judge)),
-        estimates_(judge),
+        oracle_(oracle),
+        sets_(sets_of(question, oracle)),
+        estimates_(oracle),
         floors_(sets_.size()) {
     result_.sets = sets_.size();
   }
@@ -29,13 +29,13 @@ class CheapestSets {
   FitResult search() {
     for (;;) {
       const std::vector<size_t> open = proposed();
-      if (judge_.stopped() || open.empty()) break;
-      judge_.on_expected(2 * open.size());
-      foretell(open);
+      if (oracle_.stopped() || open.empty()) break;
+      oracle_.on_expected(2 * open.size());
+      prefetch(open);
       consider(open.front());
     }
-    if (result_.answers.empty() && !judge_.stopped() && !sets_.empty()) settle_nearest();
-    result_.stopped = judge_.stopped();
+    if (result_.answers.empty() && !oracle_.stopped() && !sets_.empty()) settle_nearest();
+    result_.stopped = oracle_.stopped();
     result_.questions = estimates_.questions();
     return std::move(result_);
   }
@@ -63,8 +63,8 @@ class CheapestSets {
     }
     std::vector<size_t> open;
     const size_t most = question_.answers - std::min(question_.answers, result_.answers.size());
-    for (size_t i = 0; i < sets_.size() && open.size() < most && !judge_.stopped(); ++i) {
-      judge_.on_theory(i, sets_.size());
+    for (size_t i = 0; i < sets_.size() && open.size() < most && !oracle_.stopped(); ++i) {
+      oracle_.on_theory(i, sets_.size());
       if (!is_candidate(i, frontier)) continue;
       if (!estimates_.knows(sets_[i].spec)) ask_ahead(i, frontier);
       if (!estimates_.fits(sets_[i].spec)) continue;
@@ -79,11 +79,11 @@ class CheapestSets {
 
   // True if the set is an answer once it fits. A set that may fit but is no answer is put aside.
   bool is_candidate(size_t place, Frontier& frontier) {
-    if (is_passed_over(place, frontier.fitting) || floor(place) > judge_.capacity) return false;
+    if (is_passed_over(place, frontier.fitting) || floor(place) > oracle_.capacity) return false;
     if (floor(place) < frontier.least_need) {
       if (!estimates_.knows_least(sets_[place].spec)) bound_ahead(place, frontier);
       const int64_t least = estimates_.least(sets_[place].spec);
-      if (least > judge_.capacity) return false;
+      if (least > oracle_.capacity) return false;
       if (least < frontier.least_need) return !has_fitting_part(place, frontier);
     }
     frontier.aside.push_back(place);
@@ -98,7 +98,7 @@ class CheapestSets {
     const auto is_known = [&](size_t part) { return estimates_.knows(sets_[part].spec); };
     std::stable_partition(parts.begin(), parts.end(), is_known);
     for (const size_t part : parts) {
-      if (judge_.stopped()) return false;
+      if (oracle_.stopped()) return false;
       if (!is_known(part)) ask_parts_ahead(parts);
       const bool fits = estimates_.fits(sets_[part].spec);
       std::erase(frontier.aside, part);
@@ -119,7 +119,7 @@ class CheapestSets {
 
   // Announces these, and after the first proved answer the set to run beside each: theory finds the
   // next ones while cells run.
-  void foretell(const std::vector<size_t>& open) {
+  void prefetch(const std::vector<size_t>& open) {
     constexpr size_t kAhead = 3;
     std::vector<RunSpec> specs;
     const auto add = [&](size_t place) {
@@ -129,9 +129,9 @@ class CheapestSets {
       add(open[i]);
       const std::vector<size_t> cheaper = one_step_back(sets_, open[i]);
       const bool is_soon = i < kAhead && !result_.answers.empty() && !cheaper.empty();
-      if (is_soon && !judge_.stopped()) add(estimates_.smallest(sets_, cheaper));
+      if (is_soon && !oracle_.stopped()) add(estimates_.smallest(sets_, cheaper));
     }
-    judge_.foretell(specs);
+    oracle_.prefetch(specs);
   }
 
   // True if the set was run already, is a superset of a fitting one, or exceeds the host.
@@ -142,7 +142,7 @@ class CheapestSets {
 
   // True if the floor does not exclude the set as an answer.
   bool floor_leaves_open(size_t place, const std::vector<Cost>& fitting, const Frontier& frontier) {
-    return !is_passed_over(place, fitting) && floor(place) <= judge_.capacity &&
+    return !is_passed_over(place, fitting) && floor(place) <= oracle_.capacity &&
            floor(place) < frontier.least_need;
   }
 
@@ -163,7 +163,7 @@ class CheapestSets {
       if (!floor_leaves_open(i, fitting, frontier)) continue;
       if (!estimates_.knows_least(sets_[i].spec)) break;
       const int64_t least = estimates_.least(sets_[i].spec);
-      if (least > judge_.capacity || least >= frontier.least_need) continue;
+      if (least > oracle_.capacity || least >= frontier.least_need) continue;
       specs.push_back(sets_[i].spec);
       fitting.push_back(sets_[i].cost);
     }
@@ -183,20 +183,20 @@ class CheapestSets {
 
   void consider(size_t place) {
     const Verdict& verdict = run(place);
-    if (judge_.stopped()) return;
+    if (oracle_.stopped()) return;
     if (verdict.fits != Fits::kYes) return note_refusal(place);
     // If a smaller set fits against theory, that one is the answer.
     std::optional<Beyond> beyond;
     for (size_t fitting = place;;) {
       const std::optional<size_t> next = neighbour(fitting);
-      if (judge_.stopped()) return;
+      if (oracle_.stopped()) return;
       if (next && run(*next).fits == Fits::kYes) {
         result_.notes.push_back("theory finds " + sets_[*next].in_words() + " too large by " +
                                 excess(*next) + ", and the card runs it");
         fitting = *next;
         continue;
       }
-      if (judge_.stopped()) return;
+      if (oracle_.stopped()) return;
       if (next) beyond = beyond_of(fitting, *next);
       return add(fitting, std::move(beyond));
     }
@@ -218,7 +218,7 @@ class CheapestSets {
       cheaper.resize(place);
       std::iota(cheaper.begin(), cheaper.end(), 0);
     }
-    while (!cheaper.empty() && !judge_.stopped()) {
+    while (!cheaper.empty() && !oracle_.stopped()) {
       const size_t smallest = estimates_.smallest(sets_, cheaper);
       if (run(smallest).fits != Fits::kUnknown) return smallest;
       std::erase(cheaper, smallest);
@@ -251,7 +251,7 @@ class CheapestSets {
   }
 
   std::string excess(size_t place) {
-    return format_bytes(estimates_.need(sets_[place].spec) - judge_.capacity);
+    return format_bytes(estimates_.need(sets_[place].spec) - oracle_.capacity);
   }
 
   const Verdict& run(size_t place) {
@@ -269,17 +269,17 @@ class CheapestSets {
     }
     if (!knows_allocator_of(sets_[place].spec)) return;
     result_.notes.push_back(
-        "theory finds " + format_bytes(-(estimates_.need(sets_[place].spec) - judge_.capacity)) +
+        "theory finds " + format_bytes(-(estimates_.need(sets_[place].spec) - oracle_.capacity)) +
         " to spare with " + name + ", and the card does not: " + verdict.reason);
   }
 
   void settle_nearest() {
     const size_t least = estimates_.nearest(sets_);
-    if (judge_.stopped()) return;
-    judge_.on_expected(1);
+    if (oracle_.stopped()) return;
+    oracle_.on_expected(1);
     const Fits fits = run(least).fits;
     if (fits == Fits::kYes) return consider(least);
-    if (judge_.stopped()) return;
+    if (oracle_.stopped()) return;
     if (fits == Fits::kUnknown) return note_refusal(least);
     result_.nearest = FitAnswer{.set = sets_[least],
                                 .value = 0,
@@ -289,7 +289,7 @@ class CheapestSets {
   }
 
   const FitQuestion& question_;
-  const FitOracle& judge_;
+  const FitOracle& oracle_;
   std::vector<TechniqueSet> sets_;
   Estimates estimates_;
   std::vector<std::optional<int64_t>> floors_;  // per set; read many times
@@ -299,8 +299,8 @@ class CheapestSets {
 
 }  // namespace
 
-FitResult cheapest_sets(const FitQuestion& question, const FitOracle& judge) {
-  return CheapestSets(question, judge).search();
+FitResult cheapest_sets(const FitQuestion& question, const FitOracle& oracle) {
+  return CheapestSets(question, oracle).search();
 }
 
 }  // namespace headroom

@@ -68,10 +68,10 @@ TEST(CellsAhead, EachCellIsRunOnceHoweverOftenItIsSpokenOf) {
         return cell_of(spec);
       },
       2);
-  cells.foretell({batch(1), batch(2), batch(1)});
+  cells.prefetch({batch(1), batch(2), batch(1)});
   for (const int64_t size : {2, 1, 2, 3}) {
     EXPECT_EQ(cells.get(batch(size)).record.spec.batch_size, size);
-    cells.foretell({batch(1), batch(2)});
+    cells.prefetch({batch(1), batch(2)});
   }
   EXPECT_EQ(runs, 3);
 }
@@ -84,7 +84,7 @@ TEST(CellsAhead, TwoRunBesideEachOther) {
         return cell_of(spec);
       },
       2);
-  cells.foretell({batch(1), batch(2)});
+  cells.prefetch({batch(1), batch(2)});
   EXPECT_EQ(cells.get(batch(1)).record.spec.batch_size, 1);
 }
 
@@ -98,7 +98,7 @@ TEST(CellsAhead, WhatIsAskedForComesBeforeWhatWasOnlySpokenOf) {
         return cell_of(spec);
       },
       1);
-  cells.foretell({batch(1), batch(2), batch(3)});
+  cells.prefetch({batch(1), batch(2), batch(3)});
   Asking asks([&] { cells.get(batch(4)); });
   asks.sleeps();
   go.count_down();
@@ -120,8 +120,8 @@ TEST(CellsAhead, WhatIsNoLongerForetoldIsNotRun) {
         },
         1);
     std::thread asks([&] { cells.get(batch(1)); });
-    cells.foretell({batch(2), batch(3)});
-    cells.foretell({});
+    cells.prefetch({batch(2), batch(3)});
+    cells.prefetch({});
     go.count_down();
     asks.join();
   }
@@ -136,11 +136,11 @@ TEST(CellsAhead, WhatSomebodyWaitsForIsRunWhateverIsForetoldMeanwhile) {
         return cell_of(spec);
       },
       1);
-  cells.foretell({batch(2)});  // occupies the only thread
+  cells.prefetch({batch(2)});  // occupies the only thread
   int64_t got = 0;
   Asking asks([&] { got = cells.get(batch(1)).record.spec.batch_size; });
   asks.sleeps();
-  cells.foretell({});
+  cells.prefetch({});
   go.count_down();
   asks.ends();
   EXPECT_EQ(got, 1);
@@ -153,14 +153,14 @@ TEST(CellsAhead, AnErrorIsThrownWhereItsCellIsAskedFor) {
         return cell_of(spec);
       },
       2);
-  cells.foretell({batch(2), batch(1)});
+  cells.prefetch({batch(2), batch(1)});
   EXPECT_EQ(cells.get(batch(1)).record.spec.batch_size, 1);
   EXPECT_THROW(cells.get(batch(2)), std::runtime_error);
 }
 
 TEST(CellsAhead, WithoutAThreadItIsRunWhereItIsAskedFor) {
   CellsAhead cells([](const RunSpec& spec) { return cell_of(spec); }, 0);
-  cells.foretell({batch(1)});
+  cells.prefetch({batch(1)});
   EXPECT_EQ(cells.get(batch(2)).record.spec.batch_size, 2);
 }
 

@@ -18,17 +18,17 @@ struct FakeCard {
   mutable std::map<std::string, int> runs;  // how often each was run
   mutable bool stops = false;
 
-  FitOracle judge() const {
-    FitOracle judge;
-    judge.capacity = capacity;
-    judge.host_limit = host_limit;
-    judge.host = host;
-    judge.floor = [this](const RunSpec& spec) { return need(spec) * 9 / 10; };
-    judge.need = need;
-    judge.fits = [this](const RunSpec& spec) { return need(spec) <= capacity; };
-    judge.run = [this](const RunSpec& spec) { return run(spec); };
-    judge.stopped = [this] { return stops; };
-    return judge;
+  FitOracle oracle() const {
+    FitOracle oracle;
+    oracle.capacity = capacity;
+    oracle.host_limit = host_limit;
+    oracle.host = host;
+    oracle.floor = [this](const RunSpec& spec) { return need(spec) * 9 / 10; };
+    oracle.need = need;
+    oracle.fits = [this](const RunSpec& spec) { return need(spec) <= capacity; };
+    oracle.run = [this](const RunSpec& spec) { return run(spec); };
+    oracle.stopped = [this] { return stops; };
+    return oracle;
   }
 
   Verdict run(const RunSpec& spec) const {

@@ -127,7 +127,7 @@ TEST(Meshes, WhyThereIsNoneIsSaid) {
 
 TEST(MeshSets, RiseInCostAndCanAllBeRun) {
   const FitQuestion question = question_of_meshes(4);
-  const auto sets = sets_of(question, FakeCard{.need = plain_need}.judge());
+  const auto sets = sets_of(question, FakeCard{.need = plain_need}.oracle());
   std::set<std::string> specs;
   for (size_t i = 0; i < sets.size(); ++i) {
     EXPECT_NO_THROW(validate(sets[i].spec)) << sets[i].in_words();
@@ -151,8 +151,8 @@ TEST(MeshSets, AreSearchedAsThoseOfOneGpu) {
     FitQuestion question = question_of_meshes(4);
     question.answers = 3;
     const FakeCard card{.capacity = capacity, .need = spread_need};
-    const FitResult result = search_fit(question, card.judge());
-    const auto sets = sets_of(question, card.judge());
+    const FitResult result = search_fit(question, card.oracle());
+    const auto sets = sets_of(question, card.oracle());
     const auto fits = [&](const TechniqueSet& set) { return spread_need(set.spec) <= capacity; };
     const auto cheapest = std::find_if(sets.begin(), sets.end(), fits);
     ASSERT_EQ(result.answers.empty(), cheapest == sets.end()) << capacity;
@@ -209,12 +209,12 @@ TEST_P(LargestOnMeshes, ReachFurtherThanEveryCheaperSetAndNoneReachesFurther) {
            (GetParam() == Open::kBatch && one.technique == Technique::kMicroBatches);
   });
   const FakeCard card{.capacity = 520, .need = spread_need};
-  const FitResult result = search_fit(question, card.judge());
+  const FitResult result = search_fit(question, card.oracle());
   ASSERT_GT(result.answers.size(), 2U);
   // The same by trying every set and every value.
   std::vector<std::string> expected;
   int64_t beaten = 0;
-  for (const TechniqueSet& set : sets_of(question, card.judge())) {
+  for (const TechniqueSet& set : sets_of(question, card.oracle())) {
     const int64_t reach = reach_of(set.spec, GetParam(), 520, question.most);
     if (reach <= beaten) continue;
     beaten = reach;
@@ -248,7 +248,7 @@ TEST(MeshSets, HaveWhatLiesOnTheHostAndReleasedGradientsWhereTheStepDoes) {
            one.technique != Technique::kReleaseGradients;
   });
   std::set<std::string> weights, states, activations, released;
-  for (const TechniqueSet& set : sets_of(question, FakeCard{.need = plain_need}.judge())) {
+  for (const TechniqueSet& set : sets_of(question, FakeCard{.need = plain_need}.oracle())) {
     if (set.spec.param_offload.any()) weights.insert(set.mesh);
     if (set.spec.optimizer_offload.any()) states.insert(set.mesh);
     if (set.spec.activations.offloaded()) activations.insert(set.mesh);
@@ -281,10 +281,10 @@ TEST(MeshSets, WhoseStatesAreTooLargeStandAloneAndChangeNoAnswer) {
   FitQuestion question = question_of_meshes(4);
   question.answers = 3;
   const FakeCard card{.capacity = 330, .need = spread_need};
-  FitOracle judge = card.judge();
-  const FitResult all = search_fit(question, judge);
-  judge.states = least_need;
-  const FitResult pruned = search_fit(question, judge);
+  FitOracle oracle = card.oracle();
+  const FitResult all = search_fit(question, oracle);
+  oracle.states = least_need;
+  const FitResult pruned = search_fit(question, oracle);
   EXPECT_LT(pruned.sets, all.sets);
   ASSERT_EQ(pruned.answers.size(), all.answers.size());
   for (size_t i = 0; i < all.answers.size(); ++i) {
@@ -296,12 +296,12 @@ TEST(MeshSets, OfTheSmallestStatesHaveAllTechniquesWhereNothingFits) {
   const FitQuestion question = question_of_meshes(4);
   const FakeCard card{.capacity = 10, .need = spread_need};
   int64_t least = INT64_MAX;
-  for (const TechniqueSet& set : sets_of(question, card.judge())) {
+  for (const TechniqueSet& set : sets_of(question, card.oracle())) {
     least = std::min(least, spread_need(set.spec));
   }
-  FitOracle judge = card.judge();
-  judge.states = least_need;
-  const FitResult result = search_fit(question, judge);
+  FitOracle oracle = card.oracle();
+  oracle.states = least_need;
+  const FitResult result = search_fit(question, oracle);
   ASSERT_TRUE(result.nearest);
   EXPECT_EQ(result.nearest->need, least);
   EXPECT_EQ(card.runs.size(), 1U);

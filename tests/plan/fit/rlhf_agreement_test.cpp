@@ -71,21 +71,21 @@ FitQuestion question_of_plan(const AgreementCase& one) {
 
 // Compares peaks with the card, like the plan; a real card adds fragmentation.
 FitOracle judge_of(const Card& card) {
-  FitOracle judge;
-  judge.capacity = card.total_bytes - card.context_bytes;
-  judge.floor = floor_bytes;
-  judge.need = predicted_need;
-  judge.fits = [room = judge.capacity](const RunSpec& spec) {
+  FitOracle oracle;
+  oracle.capacity = card.total_bytes - card.context_bytes;
+  oracle.floor = floor_bytes;
+  oracle.need = predicted_need;
+  oracle.fits = [room = oracle.capacity](const RunSpec& spec) {
     return predicted_need(spec) <= room;
   };
-  judge.run = [fits = judge.fits](const RunSpec& spec) {
+  oracle.run = [fits = oracle.fits](const RunSpec& spec) {
     Record record{.spec = spec};
     record.peak = MemoryBytes{predicted_need(spec), 0, 0};
     return Verdict{.fits = fits(spec) ? Fits::kYes : Fits::kNo,
                    .record = std::make_shared<const Record>(std::move(record)),
                    .reason = ""};
   };
-  return judge;
+  return oracle;
 }
 
 std::string words_of(bool offloads_optimizer, const Checkpoint& checkpoint, int64_t sequences) {

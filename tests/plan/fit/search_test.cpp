@@ -34,7 +34,7 @@ void expect_proved(const FitResult& result, const FitQuestion& question, const F
 
 TEST(CheapestSets, NothingIsTheAnswerWhereARunFitsAsItIs) {
   const FakeCard card = card_of(1000);
-  const FitResult result = search_fit(question_of(), card.judge());
+  const FitResult result = search_fit(question_of(), card.oracle());
   ASSERT_EQ(result.answers.size(), 1U) << "everything else would be this with something added";
   EXPECT_EQ(result.answers[0].set.in_words(), "nothing");
   EXPECT_FALSE(result.answers[0].beyond);
@@ -45,7 +45,7 @@ TEST(CheapestSets, AreTheCheapestAndNoTechniqueOfTheirsCanGo) {
   for (int64_t capacity = 240; capacity < 640; capacity += 13) {
     const FakeCard card = card_of(capacity);
     const FitQuestion question = question_of();
-    const FitResult result = search_fit(question, card.judge());
+    const FitResult result = search_fit(question, card.oracle());
     ASSERT_EQ(result.answers.empty(), result.nearest.has_value()) << capacity;
     expect_proved(result, question, card);
     const auto sets = technique_sets(question.base, question.techniques, question.order);
@@ -69,7 +69,7 @@ TEST(CheapestSets, AreTheCheapestAndNoTechniqueOfTheirsCanGo) {
 
 TEST(CheapestSets, SayWhatIsShortWhereNothingFits) {
   const FakeCard card = card_of(100);
-  const FitResult result = search_fit(question_of(), card.judge());
+  const FitResult result = search_fit(question_of(), card.oracle());
   ASSERT_TRUE(result.nearest);
   int64_t least = INT64_MAX;
   const FitQuestion question = question_of();
@@ -99,7 +99,7 @@ TEST(CheapestSets, KeepNoMoreOnTheHostThanTheLimit) {
   const FitQuestion question = question_of_offload();
   for (const int64_t limit : {INT64_MAX, int64_t{540}, int64_t{500}}) {
     card.host_limit = limit;
-    const FitResult found = search_fit(question, card.judge());
+    const FitResult found = search_fit(question, card.oracle());
     ASSERT_FALSE(found.answers.empty()) << limit;
     expect_proved(found, question, card);
     for (const FitAnswer& answer : found.answers) {
@@ -108,14 +108,14 @@ TEST(CheapestSets, KeepNoMoreOnTheHostThanTheLimit) {
     }
   }
   card.host_limit = 499;
-  EXPECT_TRUE(search_fit(question, card.judge()).answers.empty());
+  EXPECT_TRUE(search_fit(question, card.oracle()).answers.empty());
 }
 
 TEST(CheapestSets, SayThatTheHostIsShortWhereTheCardHasRoom) {
   FakeCard card = card_of(190);
   card.host = plain_host;
   card.host_limit = 300;
-  const auto nearest = [&] { return search_fit(question_of_offload(), card.judge()).nearest; };
+  const auto nearest = [&] { return search_fit(question_of_offload(), card.oracle()).nearest; };
   const auto has_room = nearest();
   ASSERT_TRUE(has_room);
   EXPECT_EQ(has_room->verdict.fits, Fits::kNo);
@@ -131,7 +131,7 @@ TEST(CheapestSets, SayThatTheHostIsShortWhereTheCardHasRoom) {
 TEST(CheapestSets, ASetThatCannotBeJudgedIsNotSaidToBeTooLarge) {
   FakeCard card = card_of(100);
   card.said = [](const RunSpec&, Fits) { return Fits::kUnknown; };
-  const FitResult result = search_fit(question_of(), card.judge());
+  const FitResult result = search_fit(question_of(), card.oracle());
   EXPECT_FALSE(result.nearest);
   EXPECT_EQ(result.notes.size(), 1U);
 }
@@ -142,7 +142,7 @@ TEST(CheapestSets, TheCardIsBelievedWhereItRefusesWhatTheoryProposes) {
     return spec.release_gradients ? Fits::kNo : by_theory;  // fragmentation
   };
   const FitQuestion question = question_of();
-  const FitResult result = search_fit(question, card.judge());
+  const FitResult result = search_fit(question, card.oracle());
   ASSERT_FALSE(result.answers.empty());
   expect_proved(result, question, card);
   for (const FitAnswer& answer : result.answers) EXPECT_FALSE(answer.set.spec.release_gradients);
@@ -155,7 +155,7 @@ TEST(CheapestSets, TheCardIsBelievedWhereItRunsWhatTheoryFindsTooLarge) {
     return plain_need(spec) <= 590 ? Fits::kYes : Fits::kNo;
   };
   const FitQuestion question = question_of();
-  const FitResult result = search_fit(question, card.judge());
+  const FitResult result = search_fit(question, card.oracle());
   ASSERT_FALSE(result.answers.empty());
   EXPECT_FALSE(result.notes.empty());
   for (const FitAnswer& answer : result.answers) {
@@ -170,7 +170,7 @@ TEST(CheapestSets, WhatCannotBeJudgedIsSaidAndPassedOver) {
   card.said = [](const RunSpec& spec, Fits by_theory) {
     return spec.attention == Attention::kSdpa ? Fits::kUnknown : by_theory;
   };
-  const FitResult result = search_fit(question_of(), card.judge());
+  const FitResult result = search_fit(question_of(), card.oracle());
   ASSERT_FALSE(result.answers.empty());
   for (const FitAnswer& answer : result.answers) {
     EXPECT_EQ(answer.set.spec.attention, Attention::kEager);
@@ -179,23 +179,23 @@ TEST(CheapestSets, WhatCannotBeJudgedIsSaidAndPassedOver) {
 
 TEST(CheapestSets, NoCellIsRunTwice) {
   const FakeCard card = card_of(400);
-  search_fit(question_of(), card.judge());
+  search_fit(question_of(), card.oracle());
   for (const auto& [name, times] : card.runs) EXPECT_EQ(times, 1) << name;
 }
 
 TEST(CheapestSets, TheQuestionsToTheJudgeAreCountedByKind) {
   const FakeCard card = card_of(300);
   size_t needs = 0;
-  FitOracle judge = card.judge();
-  judge.need = [&, ask = judge.need](const RunSpec& spec) { return ++needs, ask(spec); };
-  const FitResult result = search_fit(question_of(), judge);
+  FitOracle oracle = card.oracle();
+  oracle.need = [&, ask = oracle.need](const RunSpec& spec) { return ++needs, ask(spec); };
+  const FitResult result = search_fit(question_of(), oracle);
   EXPECT_GT(needs, 0U);
   EXPECT_EQ(result.questions.needs, needs);
   EXPECT_EQ(result.questions.cells, card.runs.size());
   EXPECT_GE(result.questions.fits, result.answers.size());
   EXPECT_LE(result.questions.fits, result.sets);
   EXPECT_EQ(result.questions.guesses, 0U) << "the cheapest sets are asked for";
-  EXPECT_EQ(search_fit(question_of(), judge).questions.fits, result.questions.fits)
+  EXPECT_EQ(search_fit(question_of(), oracle).questions.fits, result.questions.fits)
       << "what is asked ahead of the search is not its question";
 }
 
@@ -207,7 +207,7 @@ TEST(CheapestSets, WhatIsKnownIsKeptWhenStopped) {
     return card.stops ? Fits::kUnknown : by_theory;
   };
   const FitQuestion question = question_of();
-  const FitResult result = search_fit(question, card.judge());
+  const FitResult result = search_fit(question, card.oracle());
   EXPECT_TRUE(result.stopped);
   ASSERT_EQ(result.answers.size(), 1U);
   expect_proved(result, question, card);
@@ -216,9 +216,9 @@ TEST(CheapestSets, WhatIsKnownIsKeptWhenStopped) {
 TEST(CheapestSets, FollowTheOrderOfCosts) {
   FitQuestion question = question_of();
   const FakeCard card = card_of(500);
-  const FitResult usual = search_fit(question, card.judge());
+  const FitResult usual = search_fit(question, card.oracle());
   question.order = CostOrder("--cost-order", "release-gradients,bf16-products,other-optimizer");
-  const FitResult other = search_fit(question, card.judge());
+  const FitResult other = search_fit(question, card.oracle());
   expect_proved(other, question, card);
   EXPECT_NE(usual.answers[0].set.in_words(), other.answers[0].set.in_words());
 }
@@ -230,7 +230,7 @@ TEST_P(LargestValues, ReachFurtherThanEveryCheaperSet) {
     const FakeCard card = card_of(capacity);
     FitQuestion question = question_of(GetParam());
     question.answers = 100;
-    const FitResult result = search_fit(question, card.judge());
+    const FitResult result = search_fit(question, card.oracle());
     ASSERT_FALSE(result.answers.empty());
     expect_proved(result, question, card);
     for (const FitAnswer& answer : result.answers) {
@@ -243,10 +243,10 @@ TEST_P(LargestValues, AreThinnedToSoManyAndKeepTheEnds) {
   const FakeCard card = card_of(3000);
   FitQuestion question = question_of(GetParam());
   question.answers = 100;
-  const FitResult all = search_fit(question, card.judge());
+  const FitResult all = search_fit(question, card.oracle());
   ASSERT_GT(all.answers.size(), 4U);
   question.answers = 4;
-  const FitResult few = search_fit(question, card.judge());
+  const FitResult few = search_fit(question, card.oracle());
   EXPECT_EQ(few.answers.size(), 4U);
   EXPECT_EQ(few.answers.front().value, all.answers.front().value);
   EXPECT_EQ(few.answers.back().value, all.answers.back().value);
@@ -258,7 +258,7 @@ TEST_P(LargestValues, TheCardDecidesHowFarASetReaches) {
     return plain_need(spec) <= 1200 ? Fits::kYes : Fits::kNo;
   };
   const FitQuestion question = question_of(GetParam());
-  const FitResult result = search_fit(question, card.judge());
+  const FitResult result = search_fit(question, card.oracle());
   ASSERT_FALSE(result.answers.empty());
   for (const FitAnswer& answer : result.answers) {
     EXPECT_LE(plain_need(answer.set.spec), 1200);
@@ -281,7 +281,7 @@ TEST_P(LargestValues, EndWhereTheHostHasNoMoreRoom) {
     return 400 + each * spec.batch_size * spec.context_length / 128;
   };
   card.host_limit = 450;
-  const FitResult result = search_fit(question, card.judge());
+  const FitResult result = search_fit(question, card.oracle());
   ASSERT_EQ(result.answers.size(), 2U);
   const FitAnswer& last = result.answers.back();
   EXPECT_LE(card.host(last.set.spec), 450);
@@ -293,7 +293,7 @@ TEST_P(LargestValues, EndWhereTheHostHasNoMoreRoom) {
 
 TEST_P(LargestValues, SayWhatIsShortWhereNotOneFits) {
   const FakeCard card = card_of(50);
-  const FitResult result = search_fit(question_of(GetParam()), card.judge());
+  const FitResult result = search_fit(question_of(GetParam()), card.oracle());
   EXPECT_TRUE(result.answers.empty());
   ASSERT_TRUE(result.nearest);
   EXPECT_EQ(result.nearest->verdict.fits, Fits::kNo);
@@ -310,7 +310,7 @@ TEST(LargestContexts, OfFp8ProductsAreInSixteens) {
   std::erase_if(question.techniques, [](const RunTechnique& technique) {
     return technique.technique != Technique::kFp8Products;
   });
-  const FitResult result = search_fit(question, card.judge());
+  const FitResult result = search_fit(question, card.oracle());
   ASSERT_FALSE(result.answers.empty());
   for (const FitAnswer& answer : result.answers) {
     if (answer.set.spec.precision == Precision::kFp8) {

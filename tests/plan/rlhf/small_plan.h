@@ -1,7 +1,7 @@
 // A model small enough to compute by hand, and a spec around it.
 #pragma once
 
-#include "plan/rlhf/rank_book.h"
+#include "plan/rlhf/rank_components.h"
 
 namespace headroom {
 

@@ -154,13 +154,13 @@ TEST_F(LateEventsTest, AThreadThatAsksAndAsksIsWaiting) {
   Event& event = record(a);
   int refused = 0;
   while (!is_done(event)) ++refused;
-  EXPECT_EQ(refused, Askers::kMostRefusals - 1);
+  EXPECT_EQ(refused, PollingThreads::kMostRefusals - 1);
 }
 
 TEST_F(LateEventsTest, AThreadThatIssuesBetweenItsQuestionsIsNotWaiting) {
   work(a);
   Event& event = record(a);
-  for (int i = 0; i < 2 * Askers::kMostRefusals; ++i) {
+  for (int i = 0; i < 2 * PollingThreads::kMostRefusals; ++i) {
     ASSERT_FALSE(is_done(event));
     work(b);
   }
@@ -170,7 +170,7 @@ TEST_F(LateEventsTest, AThreadThatIssuesNothingHearsDoneOnlyWhenAllAreQuiet) {
   work(a);
   Event& event = record(a);
   std::thread([&] {
-    for (int i = 0; i < 2 * Askers::kMostRefusals; ++i) ASSERT_FALSE(is_done(event));
+    for (int i = 0; i < 2 * PollingThreads::kMostRefusals; ++i) ASSERT_FALSE(is_done(event));
   }).join();
   Streams quiet;
   quiet.make_late(std::chrono::milliseconds(0));

@@ -6,11 +6,11 @@ namespace virtual_gpu {
 namespace {
 
 // State of the calling thread.
-struct Asker {
+struct PollingThread {
   bool has_issued = false;
   int refusals = 0;
 };
-thread_local Asker asker;
+thread_local PollingThread this_thread;
 
 }  // namespace
 
@@ -87,16 +87,16 @@ void PendingWork::complete_device(int device) {
   }
 }
 
-void Askers::issued() {
-  asker = {.has_issued = true};
+void PollingThreads::issued() {
+  this_thread = {.has_issued = true};
   last_ = std::chrono::steady_clock::now();
 }
 
-bool Askers::only_asks() { return !asker.has_issued; }
+bool PollingThreads::only_asks() { return !this_thread.has_issued; }
 
-bool Askers::may_end() {
-  if (asker.has_issued && ++asker.refusals >= kMostRefusals) {
-    asker.refusals = 0;
+bool PollingThreads::may_end() {
+  if (this_thread.has_issued && ++this_thread.refusals >= kMostRefusals) {
+    this_thread.refusals = 0;
     return true;
   }
   return std::chrono::steady_clock::now() - last_ >= quiet_;

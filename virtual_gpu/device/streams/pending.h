@@ -86,11 +86,11 @@ class PendingWork {
 };
 
 // When a query by a waiting thread returns "done": Note [Late events].
-class Askers {
+class PollingThreads {
  public:
   static constexpr int kMostRefusals = 1000;
   static constexpr std::chrono::milliseconds kQuiet{5000};
-  explicit Askers(std::chrono::milliseconds quiet = kQuiet) : quiet_(quiet) {}
+  explicit PollingThreads(std::chrono::milliseconds quiet = kQuiet) : quiet_(quiet) {}
 
   void issued();            // by the calling thread
   bool may_end();           // called on a query that is not ready: true = it is done now

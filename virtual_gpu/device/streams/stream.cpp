@@ -27,7 +27,7 @@ void Streams::make_late(std::chrono::milliseconds quiet) {
   const std::lock_guard lock(mutex_);
   if (is_late_) return;
   is_late_ = true;
-  askers_ = Askers(quiet);
+  polling_ = PollingThreads(quiet);
   noting_.fetch_add(1);
 }
 
@@ -140,7 +140,7 @@ bool Streams::issue(Stream& stream, NodeKind kind, uint64_t flops) {
   if (stream.capture == nullptr) {
     if (!is_late_) return false;
     pending_.issue(stream.slot);
-    askers_.issued();
+    polling_.issued();
     return false;
   }
   auto node = std::make_unique<Node>(Node{.kind = kind, .flops = flops, .after = stream.leaves});
@@ -255,7 +255,7 @@ Status Streams::query(const Event& event) {
   const Status answer = ask(event.moment);
   if (answer == Status::kOk) {
     if (refused_.erase(&event) > 0) heard_.notify_all();
-  } else if (Askers::only_asks()) {
+  } else if (PollingThreads::only_asks()) {
     refused_.insert(&event);
   }
   return answer;
@@ -275,7 +275,7 @@ void Streams::end_late(std::chrono::milliseconds most) {
 
 Status Streams::ask(Moment moment) {
   if (is_over_ || pending_.is_done(moment)) return Status::kOk;
-  if (!askers_.may_end()) return Status::kNotReady;
+  if (!polling_.may_end()) return Status::kNotReady;
   pending_.complete(moment);
   return Status::kOk;
 }

@@ -80,7 +80,7 @@ struct CaptureInfo {
 class Streams {
  public:
   // With late events work is done when the host waits for it. Call before making any stream.
-  void make_late(std::chrono::milliseconds quiet = Askers::kQuiet);
+  void make_late(std::chrono::milliseconds quiet = PollingThreads::kQuiet);
   bool is_late() const { return is_late_; }
   // At exit: all work is done. Waits, for `most` at most, until threads that only query have had
   // that answer.
@@ -138,7 +138,7 @@ class Streams {
   std::atomic<int> noting_{0};  // number of captures, plus one for late events
   bool is_late_ = false;
   PendingWork pending_;
-  Askers askers_;
+  PollingThreads polling_;
   bool is_over_ = false;
   std::unordered_set<const Event*> refused_;  // last query refused, by threads that only query
   std::condition_variable heard_;

@@ -160,7 +160,7 @@ void receive(ncclComm* comm, const Exchange& exchange, uint64_t bytes) {
   const size_t number = number_of_receive(*comm->peers, exchange.other);
   Echo echo;
   if (comm->peers->kind == Peers::Kind::kAbsent) {
-    echo = comm->peers->echoes.of_receive(group_number(), exchange.other);
+    echo = comm->peers->simulated.of_receive(group_number(), exchange.other);
   }
   if (bytes == 0 || bytes > contents.most_at_once()) return;
   contents.put(
@@ -226,7 +226,7 @@ void carry(ncclComm* comm, const Exchange& exchange) {
   if (!is_between_two) number = peers.collectives.fetch_add(1, std::memory_order_relaxed);
   if (peers.journal != nullptr && exchange.kind != Traffic::kRecv) peers.journal->add(*own);
   if (exchange.kind == Traffic::kSend && peers.kind == Peers::Kind::kAbsent) {
-    peers.echoes.add_sent(group_number(), exchange.other, own->bytes);
+    peers.simulated.add_sent(group_number(), exchange.other, own->bytes);
   }
   if (exchange.kind == Traffic::kRecv) return receive(comm, exchange, sizes.out);
   if (sizes.out == 0) return;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "virtual_gpu/nccl/communicator.h"
-#include "virtual_gpu/nccl/values/echoes.h"
 #include "virtual_gpu/nccl/values/journal.h"
+#include "virtual_gpu/nccl/values/simulated_peers.h"
 
 namespace virtual_gpu {
 
@@ -28,7 +28,7 @@ struct Peers {
   std::atomic<size_t> collectives{0};                   // issued here so far
   std::mutex mutex;
   std::vector<size_t> received;  // from each rank
-  Echoes echoes;                 // of absent ranks
+  SimulatedPeers simulated;      // of absent ranks
   bool has_said_difference = false;
 };
 

@@ -1,4 +1,4 @@
-#include "virtual_gpu/nccl/values/echoes.h"
+#include "virtual_gpu/nccl/values/simulated_peers.h"
 
 #include <utility>
 
@@ -12,20 +12,20 @@ Echo& echo_at(std::vector<Echo>& echoes, size_t number) {
 
 }  // namespace
 
-Echoes::Exchanges& Echoes::exchanges_with(int rank, uint64_t group) {
+SimulatedPeers::Exchanges& SimulatedPeers::exchanges_with(int rank, uint64_t group) {
   Exchanges& exchanges = by_rank_[rank];
   if (exchanges.group != group) exchanges = {.group = group};
   return exchanges;
 }
 
-void Echoes::add_sent(uint64_t group, int to, Bytes bytes) {
+void SimulatedPeers::add_sent(uint64_t group, int to, Bytes bytes) {
   if (group == 0) return;
   const std::lock_guard lock(mutex_);
   Exchanges& exchanges = exchanges_with(to, group);
   *echo_at(exchanges.echoes, exchanges.sent++) = std::move(bytes);
 }
 
-Echo Echoes::of_receive(uint64_t group, int from) {
+Echo SimulatedPeers::of_receive(uint64_t group, int from) {
   if (group == 0) return nullptr;
   const std::lock_guard lock(mutex_);
   Exchanges& exchanges = exchanges_with(from, group);

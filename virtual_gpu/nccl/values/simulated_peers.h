@@ -22,7 +22,7 @@ namespace virtual_gpu {
 // Filled when the send is issued, before or after the receive; empty if not known.
 using Echo = std::shared_ptr<Bytes>;
 
-class Echoes {
+class SimulatedPeers {
  public:
   // `group` is 0 outside of a group: then nothing returns.
   void add_sent(uint64_t group, int to, Bytes bytes);

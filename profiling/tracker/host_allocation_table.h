@@ -1,4 +1,4 @@
-// The books of CPU tensors: live bytes, their peak, their limit and the recording.
+// The table of CPU tensors: live bytes, their peak, their limit and the recording.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@ namespace headroom {
 // Note [One lock for a host allocation]
 // Rationale: threads that check the limit and then allocate could pass it together. A block that is
 //   allocated but not booked would never be subtracted or freed.
-// Approach: the check of the limit, the allocation and its entry in the books are under one lock.
+// Approach: the check of the limit, the allocation and its entry in the table are under one lock.
 //   If the entry fails, the block is freed. Nothing else happens under the lock: stacks are
 //   captured there as program counters, and named after it is released.
 // Limits: threads allocate one after another.
-class HostBooks {
+class HostAllocationTable {
  public:
   // One per process, never destroyed: tensors may outlive main().
-  static HostBooks& instance();
+  static HostAllocationTable& instance();
 
   // libtorch's own aligned allocation; nullptr for 0 bytes. Throws c10::OutOfMemoryError beyond the
   // limit.
@@ -49,9 +49,9 @@ class HostBooks {
     int32_t stack = -1;  // in stacks_; -1 = allocated outside of a recording
   };
 
-  HostBooks() = default;
+  HostAllocationTable() = default;
   // With the lock held:
-  void book(void* pointer, int64_t size);
+  void enter(void* pointer, int64_t size);
   void log_release(void* pointer, int64_t size) noexcept;
   std::vector<Block> live_blocks() const;
 

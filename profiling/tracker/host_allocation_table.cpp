@@ -1,4 +1,4 @@
-#include "profiling/tracker/host_books.h"
+#include "profiling/tracker/host_allocation_table.h"
 
 #include <c10/core/impl/alloc_cpu.h>
 #include <c10/util/Exception.h>
@@ -50,12 +50,12 @@ std::vector<TraceEvent> newest(const std::vector<TraceEvent>& events, int64_t ma
 
 }  // namespace
 
-HostBooks& HostBooks::instance() {
-  static auto* books = new HostBooks();
-  return *books;
+HostAllocationTable& HostAllocationTable::instance() {
+  static auto* table = new HostAllocationTable();
+  return *table;
 }
 
-void* HostBooks::allocate(size_t size) {
+void* HostAllocationTable::allocate(size_t size) {
   const auto bytes = static_cast<int64_t>(size);
   std::unique_lock lock(mutex_);
   const int64_t live = live_bytes_;
@@ -71,7 +71,7 @@ void* HostBooks::allocate(size_t size) {
   void* pointer = of_the_host(size, live_bytes_);
   if (pointer == nullptr) return nullptr;
   try {
-    book(pointer, bytes);
+    enter(pointer, bytes);
   } catch (...) {
     c10::free_cpu(pointer);
     throw;
@@ -79,7 +79,7 @@ void* HostBooks::allocate(size_t size) {
   return pointer;
 }
 
-void HostBooks::book(void* pointer, int64_t size) {
+void HostAllocationTable::enter(void* pointer, int64_t size) {
   const bool recorded = log_.is_on();
   const bool with_stack = recorded && options_.stacks == Stacks::kCpp;
   const int32_t stack = with_stack ? stacks_.capture() : -1;
@@ -95,7 +95,7 @@ void HostBooks::book(void* pointer, int64_t size) {
   peak_bytes_ = std::max(peak_bytes_, live_bytes_);
 }
 
-void HostBooks::release(void* pointer) noexcept {
+void HostAllocationTable::release(void* pointer) noexcept {
   if (pointer == nullptr) return;
   {
     const std::lock_guard lock(mutex_);
@@ -110,7 +110,7 @@ void HostBooks::release(void* pointer) noexcept {
 }
 
 // A host release is immediate: requested and completed are one moment.
-void HostBooks::log_release(void* pointer, int64_t size) noexcept {
+void HostAllocationTable::log_release(void* pointer, int64_t size) noexcept {
   try {
     log_.add({TraceAction::kFreeRequested, address_of(pointer), size});
     log_.add({TraceAction::kFreeCompleted, address_of(pointer), size});
@@ -119,29 +119,29 @@ void HostBooks::log_release(void* pointer, int64_t size) noexcept {
   }
 }
 
-void HostBooks::set_limit(int64_t bytes) { HostBudget::instance().limit = bytes; }
+void HostAllocationTable::set_limit(int64_t bytes) { HostBudget::instance().limit = bytes; }
 
-int64_t HostBooks::live() const {
+int64_t HostAllocationTable::live() const {
   const std::lock_guard lock(mutex_);
   return live_bytes_;
 }
 
-int64_t HostBooks::peak() const {
+int64_t HostAllocationTable::peak() const {
   const std::lock_guard lock(mutex_);
   return peak_bytes_;
 }
 
-void HostBooks::reset_peak() {
+void HostAllocationTable::reset_peak() {
   const std::lock_guard lock(mutex_);
   peak_bytes_ = live_bytes_;
 }
 
-void HostBooks::on_refusal(std::function<void(const Refusal& refusal)> listener) {
+void HostAllocationTable::on_refusal(std::function<void(const Refusal& refusal)> listener) {
   const std::lock_guard lock(mutex_);
   on_refusal_ = std::move(listener);
 }
 
-void HostBooks::start(const RecordingOptions& options) {
+void HostAllocationTable::start(const RecordingOptions& options) {
   const std::lock_guard lock(mutex_);
   options_ = options;
   stacks_ = {};
@@ -154,7 +154,7 @@ void HostBooks::start(const RecordingOptions& options) {
   log_.start(std::move(live_at_start));
 }
 
-Recording HostBooks::stop(Snapshot* snapshot, bool* truncated) {
+Recording HostAllocationTable::stop(Snapshot* snapshot, bool* truncated) {
   Recording recording;
   StackTable stacks;
   std::vector<Block> live;
@@ -175,7 +175,7 @@ Recording HostBooks::stop(Snapshot* snapshot, bool* truncated) {
   return recording;
 }
 
-std::vector<Block> HostBooks::live_blocks() const {
+std::vector<Block> HostAllocationTable::live_blocks() const {
   std::vector<Block> blocks;
   for (const auto& [pointer, block] : live_) {
     blocks.push_back({.address = address_of(pointer),

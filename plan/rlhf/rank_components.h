@@ -14,14 +14,14 @@ inline constexpr unsigned kWhenScoring = bit(RlhfPhase::kScoring);
 inline constexpr unsigned kWhenTraining = bit(RlhfPhase::kTraining);
 inline constexpr unsigned kAlways = kWhenGenerating | kWhenScoring | kWhenTraining;
 
-// The book of one rank: collects its components, and gives their writers the spec and the rank's
+// Components of one rank: collects them, and gives their writers the spec and the rank's
 // part of each model.
-class RankBook {
+class RankComponents {
  public:
   using Model = RlhfModels::Model;
 
   // spec and models must outlive it.
-  RankBook(const RlhfSpec& spec, const RlhfModels& models, int64_t stage);
+  RankComponents(const RlhfSpec& spec, const RlhfModels& models, int64_t stage);
 
   // Drops phases that the spec does not have, and empty components.
   void add(Component component);
@@ -65,8 +65,9 @@ class RankBook {
 };
 
 // Each adds its components.
-void add_states(RankBook& book);      // weights, gradients, optimizers; gathered and cast copies
-void add_activities(RankBook& book);  // tensors of the phases: caches, activations, experience
+void add_states(RankComponents& rank);  // weights, gradients, optimizers; gathered and cast copies
+void add_activities(
+    RankComponents& rank);  // tensors of the phases: caches, activations, experience
 
 // Everything that the first tensor-parallel rank of the first replica ever holds on this stage;
 // other ranks hold at most as much. spec must be valid.

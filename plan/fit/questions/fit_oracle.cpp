@@ -1,4 +1,4 @@
-#include "plan/fit/questions/judge.h"
+#include "plan/fit/questions/fit_oracle.h"
 
 #include <algorithm>
 #include <array>
@@ -55,9 +55,9 @@ class Runs {
   void expect(size_t cells) { all_ = done_ + cells; }
 
   // No cell runs ahead until one is judged: three failures end the search.
-  void foretell(const std::vector<RunSpec>& specs) {
-    foretold_ = specs;
-    if (!unjudged_) cells_.foretell(foretold_);
+  void prefetch(const std::vector<RunSpec>& specs) {
+    prefetched_ = specs;
+    if (!unjudged_) cells_.prefetch(prefetched_);
   }
 
   Verdict run(const RunSpec& spec) {
@@ -87,7 +87,7 @@ class Runs {
     constexpr int kEnough = 3;
     if (unjudged_ && verdict.fits != Fits::kUnknown) {
       unjudged_ = std::nullopt;
-      cells_.foretell(foretold_);
+      cells_.prefetch(prefetched_);
     }
     if (!unjudged_ || ++*unjudged_ < kEnough) return;
     const Status status = verdict.record->status;
@@ -113,7 +113,7 @@ class Runs {
   const bool limits_host_;
   const FitProgress& progress_;
   std::optional<int> unjudged_ = 0;  // number of failures until the first verdict
-  std::vector<RunSpec> foretold_;
+  std::vector<RunSpec> prefetched_;
   size_t done_ = 0;
   size_t all_ = 0;    // expected
   size_t ran_ = 0;    // not read from the file
@@ -144,43 +144,43 @@ FitOracle judge_on(const Card& card, const FitQuestion& question, AskedCard& ask
   const std::optional<int64_t> host_limit = host_limit_of_a_rank(question);
   const int64_t capacity = capacity_of(card);
   const auto runs = std::make_shared<Runs>(cells, host_limit.has_value(), progress);
-  FitOracle judge{.capacity = capacity,
-                  .host_limit = host_limit,
-                  .states = [](const RunSpec& spec) { return with_nccl(spec, states_bytes(spec)); },
-                  .floor = [](const RunSpec& spec) { return with_nccl(spec, floor_bytes(spec)); },
-                  .need =
-                      [&asked](const RunSpec& spec) {
-                        return has_predicted_need(spec) ? predicted_need(spec) : asked.need(spec);
-                      },
-                  .least =
-                      [&asked](const RunSpec& spec) {
-                        return has_predicted_need(spec) ? 0 : asked.least(spec);
-                      },
-                  .about =
-                      [&asked](const RunSpec& spec) {
-                        return has_predicted_need(spec) ? predicted_roughly(spec)
-                                                        : asked.least(spec);
-                      },
-                  .fits =
-                      [&asked, capacity](const RunSpec& spec) {
-                        if (!has_predicted_need(spec)) return asked.fits(spec);
-                        const bool fits = predicted_to_fit(spec, capacity);
-                        return fits && (knows_allocator_of(spec) || asked.fits(spec));
-                      },
-                  .host =
-                      [](const RunSpec& spec) {
-                        return std::max(predicted_host_need(spec).bytes(), least_host_bytes(spec));
-                      },
-                  .run = [runs](const RunSpec& spec) { return runs->run(spec); },
-                  .foretell = [runs](const std::vector<RunSpec>& specs) { runs->foretell(specs); },
-                  .stopped = interrupted,
-                  .on_theory = {},
-                  .on_expected = [runs](size_t left) { runs->expect(left); }};
-  judge.on_theory = [&progress](size_t done, size_t all) {
+  FitOracle oracle{
+      .capacity = capacity,
+      .host_limit = host_limit,
+      .states = [](const RunSpec& spec) { return with_nccl(spec, states_bytes(spec)); },
+      .floor = [](const RunSpec& spec) { return with_nccl(spec, floor_bytes(spec)); },
+      .need =
+          [&asked](const RunSpec& spec) {
+            return has_predicted_need(spec) ? predicted_need(spec) : asked.need(spec);
+          },
+      .least =
+          [&asked](const RunSpec& spec) {
+            return has_predicted_need(spec) ? 0 : asked.least(spec);
+          },
+      .about =
+          [&asked](const RunSpec& spec) {
+            return has_predicted_need(spec) ? predicted_roughly(spec) : asked.least(spec);
+          },
+      .fits =
+          [&asked, capacity](const RunSpec& spec) {
+            if (!has_predicted_need(spec)) return asked.fits(spec);
+            const bool fits = predicted_to_fit(spec, capacity);
+            return fits && (knows_allocator_of(spec) || asked.fits(spec));
+          },
+      .host =
+          [](const RunSpec& spec) {
+            return std::max(predicted_host_need(spec).bytes(), least_host_bytes(spec));
+          },
+      .run = [runs](const RunSpec& spec) { return runs->run(spec); },
+      .prefetch = [runs](const std::vector<RunSpec>& specs) { runs->prefetch(specs); },
+      .stopped = interrupted,
+      .on_theory = {},
+      .on_expected = [runs](size_t left) { runs->expect(left); }};
+  oracle.on_theory = [&progress](size_t done, size_t all) {
     if (!progress.on_status) return;
     progress.on_status("theory: set " + std::to_string(done + 1) + " of " + std::to_string(all));
   };
-  return judge;
+  return oracle;
 }
 
 }  // namespace headroom
