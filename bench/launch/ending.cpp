@@ -24,13 +24,15 @@ void StderrRelay::hear(const std::string& line) {
   if (on_line_) on_line_(line);
 }
 
-std::string ending(const Outcome& outcome, const StderrRelay& talk) {
-  if (outcome.signal != 0) {
-    const std::string signal = "killed by signal " + signal_name(outcome.signal);
-    return talk.uncaught().empty() ? signal : signal + ": " + talk.uncaught();
-  }
+std::string ending(const Outcome& outcome) {
+  if (outcome.signal != 0) return "killed by signal " + signal_name(outcome.signal);
   if (outcome.exit_code != 0) return "exit code " + std::to_string(outcome.exit_code);
   return "";
+}
+
+std::string ending(const Outcome& outcome, const StderrRelay& talk) {
+  const std::string end = ending(outcome);
+  return outcome.signal == 0 || talk.uncaught().empty() ? end : end + ": " + talk.uncaught();
 }
 
 std::string with_last_line(std::string reason, const Outcome& outcome) {

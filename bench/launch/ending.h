@@ -29,6 +29,7 @@ class StderrRelay {
 // The reason of an abnormal end: "exit code 7", "killed by signal 6 (SIGABRT): Unrecognized key
 // 'x'". "" after exit code 0.
 std::string ending(const Outcome& outcome, const StderrRelay& talk);
+std::string ending(const Outcome& outcome);  // without the message of an exception
 
 // "exit code 7: the last line of stderr".
 std::string with_last_line(std::string reason, const Outcome& outcome);

@@ -23,6 +23,8 @@ struct Serving {
   bool eager = false;        // without compilation and CUDA graphs
   bool sleeps = false;       // with vLLM's sleep mode, which the recipe tries
   std::vector<std::string> engine_flags;
+
+  int64_t cards() const { return tensor_parallel * pipeline_parallel; }
 };
 
 std::vector<std::string> serving_words(const Serving& serving, const std::string& python);

@@ -57,7 +57,7 @@ std::string what_would_work(const std::string& refusal, const Serving& serving, 
   }
   if (!is_about_memory(refusal)) return "";
   const int64_t cards = cards_for_weights(parameters, serving.utilization, card_bytes);
-  const int64_t has = serving.tensor_parallel * serving.pipeline_parallel;
+  const int64_t has = serving.cards();
   if (parameters > 0 && cards > has) return "--tensor-parallel " + std::to_string(cards);
   return serving.eager ? "a larger --utilization, or more cards"
                        : "--eager, a larger --utilization, or more cards";

@@ -7,22 +7,16 @@ Stood in for: the checkpoint, whose weights stay those of the start; the tokeniz
 which the program takes first, and short rows; the count of floating-point operations, whose packages have moved.
 """
 
-import contextlib
 import importlib
-import io
-import json
-import os
-import re
 import sys
 import tempfile
 import types
 from pathlib import Path
 
 import torch
+from printed_peaks import STEPS, leave_out, print_peaks
 
-STEPS = 2  # the first makes the optimizer's states
 SHORT = 100  # tokens of most rows of Alpaca
-PRINTED = re.compile(r"Memory used: ([0-9.]+) GB")
 LEFT_OUT = ("check_valid_checkpoint_dir", "load_checkpoint", "lazy_load", "save_lora_checkpoint", "save_adapter_checkpoint",
             "save_adapter_v2_checkpoint")
 
@@ -67,8 +61,7 @@ def tune(row):
     for name, value in {**settings, "micro_batch_size": micro, "gradient_accumulation_iters": total // micro,
                         "max_iters": STEPS * total // micro, "eval_iters": 1, "Tokenizer": Tokenizer}.items():
         setattr(program, name, value)
-    for name in filter(lambda name: hasattr(program, name), LEFT_OUT):
-        setattr(program, name, lambda *_, **__: {})
+    leave_out(program, LEFT_OUT, {})
     files = {"train.pt": text(row["length"]), "test.pt": text(SHORT)}
     program.torch = types.SimpleNamespace(**{**vars(torch), "load": lambda path: files[path.name]})
     with tempfile.TemporaryDirectory() as folder:
@@ -80,17 +73,7 @@ def main(words):
         print(__doc__, file=sys.stderr)
         return 2
     sys.path.insert(0, words[0])
-    failed = 0
-    for row in map(json.loads, Path(words[1]).read_text(encoding="utf-8").splitlines()):
-        process = os.fork()
-        if process == 0:
-            output = io.StringIO()
-            with contextlib.redirect_stdout(output):
-                tune(row)
-            print(json.dumps({"row": row["row"], "ours": PRINTED.search(output.getvalue())[1]}), flush=True)
-            sys.exit(0)
-        failed += os.waitpid(process, 0)[1] != 0
-    return 3 if failed else 0
+    return print_peaks(words[1], tune)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,7 @@ Stood in for: the checkpoint, by unwritten memory of its shapes and types; the t
 any text; the rows of text, by as many as two optimizer steps need. The merge of the adapters at the end is left out.
 """
 
-import contextlib
 import importlib
-import io
-import json
-import os
-import re
 import sys
 import tempfile
 from pathlib import Path
@@ -27,9 +22,8 @@ from litgpt.args import EvalArgs, TrainArgs
 from litgpt.config import Config
 from litgpt.data import Alpaca2k
 from litgpt.model import GPT
+from printed_peaks import STEPS, leave_out, print_peaks
 
-STEPS = 2  # the first makes the optimizer's states
-PRINTED = re.compile(r"Memory used: ([0-9.]+) GB")
 LEFT_OUT = ("check_valid_checkpoint_dir", "copy_config_files", "save_hyperparameters", "save_prompt_style", "merge_lora",
             "save_lora_checkpoint", "save_adapter_checkpoint", "save_adapter_v2_checkpoint")
 
@@ -55,8 +49,7 @@ def stand_in(program, config, rows, held_out):
         train_test_split=lambda **_: {"train": rows, "test": rows[:held_out]})}
     litgpt.utils.lazy_load = lambda _: unwritten_checkpoint(config)
     program.Tokenizer = Tokenizer
-    for name in filter(lambda name: hasattr(program, name), LEFT_OUT):
-        setattr(program, name, lambda *_, **__: None)
+    leave_out(program, LEFT_OUT, None)
 
 
 def tune(row):
@@ -79,25 +72,11 @@ def tune(row):
                           final_validation=False), **settings)
 
 
-def print_peak(row):
-    output = io.StringIO()
-    with contextlib.redirect_stdout(output):
-        tune(row)
-    print(json.dumps({"row": row["row"], "ours": PRINTED.search(output.getvalue())[1]}), flush=True)
-
-
 def main(words):
     if len(words) != 1:
         print(__doc__, file=sys.stderr)
         return 2
-    failed = 0
-    for row in map(json.loads, Path(words[0]).read_text(encoding="utf-8").splitlines()):
-        process = os.fork()
-        if process == 0:
-            print_peak(row)
-            sys.exit(0)
-        failed += os.waitpid(process, 0)[1] != 0
-    return 3 if failed else 0
+    return print_peaks(words[0], tune)
 
 
 if __name__ == "__main__":

@@ -14,19 +14,18 @@ import engine
 MIB = 1 << 20
 
 
-def of_logs(data, ours):
+def of_logs(outside, logs, ours):
     """Cards with logs of the version that is installed, with the tokens that a real card lacks, in MiB."""
     found = {}
-    for row in data["logs"]:
+    for row in logs:
         mine = ours.get(row["name"], {})
-        if mine.get("vllm") != row["vllm"] or row["card"] not in data["outside_torch"]:
+        if mine.get("vllm") != row["vllm"] or row["card"] not in outside["cards_of_logs"] or row["name"] in outside["other_utilization"]:
             continue
         name = "tokens" if "tokens" in row["printed"] else "longest"
         shape = json.loads(Path(engine.shape(row["config"])).read_text())
         token = 2 * 2 * shape["num_hidden_layers"] * shape["num_key_value_heads"] * shape["head_dim"]
         lacks = (int(mine[name]) - row["printed"][name]) * token / MIB
-        if row["name"] not in data["other_utilization"]:
-            found.setdefault((row["card"], row["vllm"], row["config"]), []).append(f"{lacks:.1f}")
+        found.setdefault((row["card"], row["vllm"], row["config"]), []).append(f"{lacks:.1f}")
     return [(card, f"vLLM {vllm}, {config}: the difference to {'a public log' if len(figures) == 1 else 'public logs'}",
              " and ".join(figures) + " MiB") for (card, vllm, config), figures in found.items()]
 
@@ -48,7 +47,7 @@ def main():
         sys.exit(__doc__)
     outside, logs, ours = (json.loads(Path(path).read_text()) for path in sys.argv[1:4])
     real, virtual = ([json.loads(line) for line in Path(path).read_text().splitlines()] for path in sys.argv[4:])
-    rows = [*of_logs(logs | outside, ours), *((row["card"], row["program"], row["figure"]) for row in outside["printed"]),
+    rows = [*of_logs(outside, logs["logs"], ours), *((row["card"], row["program"], row["figure"]) for row in outside["printed"]),
             *of_records(outside, real, virtual)]
     print("### Memory outside torch on real cards\n")
     print("Written by `studies/serving/outside_torch.py`: one process, beyond the CUDA context.\n")

@@ -1,4 +1,5 @@
-# How a test is declared. Every test has a tier, a label of what it needs and a TIMEOUT; tests/repository/tiers/check_tiers.py holds that.
+# Functions that declare tests. Every test has a tier, a label for its needs and a TIMEOUT. tests/repository/tiers/check_tiers.py
+# checks them.
 #
 # Labels of tiers: CI runs `pr` (`ctest --preset release`); `unit` is the part of it that takes seconds and needs no torch;
 # `ctest -C nightly` runs `nightly` besides. Labels of needs: unit (no torch), cli (no torch, but longer), torch (CPU,

@@ -185,6 +185,7 @@ const char* report() {
   tag_owned();
   static auto* const text = new std::string;
   *text = R"({"reason":"","devices":)" + finished_ledgers() + R"(,"out_of_memory":[)";
+  const std::scoped_lock lock(all_owned().mutex);
   for (const std::string& refusal : refusals())
     *text += (&refusal == refusals().data() ? "" : ",") + refusal;
   *text += "]}";

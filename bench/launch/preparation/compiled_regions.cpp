@@ -118,11 +118,8 @@ void compile(const json& settings, const std::string& folder) {
                              "): run ./scripts/setup.sh, or set HEADROOM_PYTHON");
   }
   if (outcome.exit_code != 0) {
-    const std::function<void(const std::string&)> nobody;
-    const StderrRelay silent(nobody);
-    throw std::runtime_error(
-        "--kernels compiled: the compiler failed: " +
-        (reason.empty() ? with_last_line(ending(outcome, silent), outcome) : reason));
+    throw std::runtime_error("--kernels compiled: the compiler failed: " +
+                             (reason.empty() ? with_last_line(ending(outcome), outcome) : reason));
   }
 }
 

@@ -178,8 +178,7 @@ void print_run(const EngineQuestion& question, const ServingRun& run) {
             format_bytes(*run.room) + " that are left\n";
   }
   const std::string fewer = not_counted(memory);
-  const bool is_one = question.serving.tensor_parallel * question.serving.pipeline_parallel == 1;
-  if (is_one && !fewer.empty()) text += fewer + "\n";
+  if (question.serving.cards() == 1 && !fewer.empty()) text += fewer + "\n";
   print_page_of_serve(text);
   print_command(engine_command(question.serving));
 }
@@ -263,8 +262,7 @@ std::vector<ServingCards> candidates_of(const EngineQuestion& question) {
 int find_cards(const EngineQuestion& question, const ServingRun& first, Engines& engines) {
   constexpr size_t kMostTrials = 4;
   const Serving& asked = question.serving;
-  const ServingCards here{question.model.card.card.name,
-                          asked.tensor_parallel * asked.pipeline_parallel,
+  const ServingCards here{question.model.card.card.name, asked.cards(),
                           question.model.card.card.total_bytes};
   std::vector<ServingCards> promising =
       promising_cards(asked, here, first, candidates_of(question));

@@ -30,7 +30,7 @@ ServingRun judged(const QuietRun& quiet) {
 }  // namespace
 
 std::string cards_of(const Serving& serving, const VirtualCard& card) {
-  return cards_text(serving.tensor_parallel * serving.pipeline_parallel, card);
+  return cards_text(serving.cards(), card);
 }
 
 ServingRun Engines::run(const Serving& serving, const VirtualCard& card) {
@@ -38,7 +38,7 @@ ServingRun Engines::run(const Serving& serving, const VirtualCard& card) {
   if (stopped_) return {};
   DryRun request;
   request.card = card;
-  request.count = static_cast<int>(serving.tensor_parallel * serving.pipeline_parallel);
+  request.count = static_cast<int>(serving.cards());
   request.skip_host_init = true;
   request.words = serving_words(serving, question_.python);
   log_status("starting vLLM with " + question_.model.shape.name + " on " + cards_of(serving, card));

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The Google Benchmark program on a tiny model: its JSON, its exit codes, one line on stderr.
-# Usage: headroom_bench_test.sh HEADROOM_BENCH; without HEADROOM_LONG less of what it shares with the program headroom.
+# Usage: headroom_bench_test.sh HEADROOM_BENCH; HEADROOM_LONG adds more wrong values of the flags that headroom has, too.
 set -uo pipefail
 
 # shellcheck source-path=SCRIPTDIR source=../../support/expect.sh

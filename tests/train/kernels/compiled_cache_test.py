@@ -124,7 +124,7 @@ class Cache(unittest.TestCase):
     def test_a_compiler_that_fails_says_why(self):
         for script, reason in (
                 ("echo 'OSError: Read-only file system' >&2\nexit 1", "OSError: Read-only file system"),
-                # As g++ on a full disk, under Python.
+                # The lines of g++ and of Python on a full disk.
                 ("echo '/usr/bin/ld: final link failed: No space left on device' >&2\n"
                  "echo 'InductorError: CppCompileError: C++ compile error' >&2\nexit 1",
                  "/usr/bin/ld: final link failed: No space left on device"),
