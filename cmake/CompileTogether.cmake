@@ -6,7 +6,7 @@
 # Approach: compile_together(TARGET) makes one unit of all the target's files, with JSON's precompiled header;
 #   compile_together(TARGET TORCH) takes libtorch's, and NO_HEADER takes none. Further words name units:
 #   compile_together(TARGET "a b" "c") makes one of the files in folders a and b, one of those in c, and one of all
-#   others. COLD is for code that waits for files, processes or people: -O1 takes a quarter less time than -O3.
+#   others. COLD is for code that waits for files, processes, people or libtorch: -O1 takes a quarter less time than -O3.
 #   HEADROOM_UNITS, which the presets set, switches the units on (`release`) or off (`dev`). CMake compiles a file alone
 #   that has compile options of its own, or SKIP_UNITY_BUILD_INCLUSION.
 # Limits: names in anonymous namespaces must differ within a unit, and no file may declare a C function in another form

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Parts (a) to (e) of the assignment's memory-profiling section first. Then headroom_bench is built, and all sizes, the
+# Parts (a) to (e) of the assignment's memory-profiling section first. Then the other programs are built, and all sizes, the
 # memory techniques and what fits a card follow. A cell that several parts want runs once, and a second run only redoes
 # what is missing.
 part_folder=$(dirname "${BASH_SOURCE[0]}")
@@ -10,10 +10,11 @@ done
 # shellcheck source-path=SCRIPTDIR source=fit_cards.sh
 source "$part_folder/fit_cards.sh"
 
-# The Google Benchmark program, which no part runs: the first tables do not wait for it.
-build_benchmarks() {
+# What no part runs: the Google Benchmark program, and libraries of `headroom dryrun`. The first tables do not wait for
+# them.
+build_others() {
   [[ -z "${HEADROOM_BIN:-}" ]] || return 0 # a program that is already built
-  step headroom_bench build headroom_bench
+  step headroom_bench build headroom_bench headroom_operations headroom_breakdown
 }
 
 # One page of everything: the Records and a snapshot of each cell. `_fp32_` names are second names.
@@ -53,7 +54,7 @@ all_parts() {
     say "== part ($part)"
     "part_$part"
   done
-  build_benchmarks
+  build_others
   say "== all sizes"
   part_sizes
   say "== memory techniques"

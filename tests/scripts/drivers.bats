@@ -241,7 +241,7 @@ a_checkout() {
   echo "$output"
   [ "$status" -eq 0 ]
   [ "$(head -n 1 "$STUB_LOG")" = "built headroom headroom-cell" ]
-  [ "$(tail -n 1 "$STUB_LOG")" = "built headroom_bench" ] # the CPU has no sizes, techniques and fits
+  [ "$(tail -n 1 "$STUB_LOG")" = "built headroom_bench headroom_operations headroom_breakdown" ] # the CPU has no sizes, techniques and fits
   [ "$(grep -c built "$STUB_LOG")" -eq 2 ]
   [ "$(grep -c . "$STUB_LOG")" -eq 10 ]
   rm "$STUB_LOG"
