@@ -3,6 +3,9 @@
 #include <backtrace.h>
 #include <link.h>
 
+#include <map>
+#include <string>
+
 #include "profiling/tracker/symbol_table.h"
 
 using PhdrCallback = int (*)(dl_phdr_info*, size_t, void*);
@@ -15,29 +18,33 @@ extern "C" int __wrap_dl_iterate_phdr(PhdrCallback callback, void* data);
 
 namespace {
 
-// True while this thread sees only the program of all loaded code.
-thread_local bool sees_program_only = false;
+// The only code that this thread sees of all that is loaded; null: it sees all.
+thread_local const headroom::LoadedCode* only_code = nullptr;
 
-struct FirstOnly {
+struct WantedCode {
   PhdrCallback callback;
   void* data;
+  uint64_t base;
   int result = 0;
 };
 
-int call_once(dl_phdr_info* program, size_t size, void* data) {
-  auto* first = static_cast<FirstOnly*>(data);
-  first->result = first->callback(program, size, first->data);
+int call_for_wanted(dl_phdr_info* code, size_t size, void* data) {
+  auto* wanted = static_cast<WantedCode*>(data);
+  if (code->dlpi_addr != wanted->base) return 0;
+  dl_phdr_info as_program = *code;
+  as_program.dlpi_name = "";  // libbacktrace then reads the file for which its state was made
+  wanted->result = wanted->callback(&as_program, size, wanted->data);
   return 1;  // stop here
 }
 
 }  // namespace
 
-// Called by libbacktrace and by all other code linked into the program.
+// Called by libbacktrace and by all other code linked with it.
 int __wrap_dl_iterate_phdr(PhdrCallback callback, void* data) {  // NOLINT
-  if (!sees_program_only) return __real_dl_iterate_phdr(callback, data);
-  FirstOnly first{callback, data};
-  __real_dl_iterate_phdr(&call_once, &first);
-  return first.result;
+  if (only_code == nullptr) return __real_dl_iterate_phdr(callback, data);
+  WantedCode wanted{callback, data, only_code->base};
+  __real_dl_iterate_phdr(&call_for_wanted, &wanted);
+  return wanted.result;
 }
 
 namespace headroom {
@@ -55,15 +62,20 @@ int add_frame(void* data, uintptr_t /*counter*/, const char* file, int line, con
 
 }  // namespace
 
-std::vector<std::vector<Frame>> own_frames_at(const std::vector<uint64_t>& addresses) {
-  sees_program_only = true;
-  static backtrace_state* const state =
-      backtrace_create_state("/proc/self/exe", /*threaded=*/0, &ignore_error, nullptr);
-  std::vector<std::vector<Frame>> chains(addresses.size());
-  for (size_t i = 0; state != nullptr && i < addresses.size(); ++i) {
-    backtrace_pcinfo(state, addresses[i], &add_frame, &ignore_error, &chains[i]);
+std::vector<std::vector<Frame>> own_frames_at(const LoadedCode& code,
+                                              const std::vector<uint64_t>& addresses) {
+  static auto* const states = new std::map<std::string, backtrace_state*>;
+  only_code = &code;
+  const auto [state, is_new] = states->try_emplace(code.path);
+  if (is_new) {
+    const char* const path = state->first.c_str();  // the state keeps the pointer
+    state->second = backtrace_create_state(path, /*threaded=*/0, &ignore_error, nullptr);
   }
-  sees_program_only = false;
+  std::vector<std::vector<Frame>> chains(addresses.size());
+  for (size_t i = 0; state->second != nullptr && i < addresses.size(); ++i) {
+    backtrace_pcinfo(state->second, addresses[i], &add_frame, &ignore_error, &chains[i]);
+  }
+  only_code = nullptr;
   return chains;
 }
 

@@ -34,7 +34,7 @@ void name_those_of(const LoadedCode& code, const std::vector<void*>& counters, N
   std::vector<std::string> functions = functions_at(code.path, offsets);
   std::vector<std::vector<Frame>> chains(counters.size());
   // Only our own program has line tables; libtorch's wheel has none to read.
-  if (code.is_program) chains = own_frames_at(addresses);
+  if (code.is_program) chains = own_frames_at(code, addresses);
   for (size_t i = 0; i < counters.size(); ++i) {
     if (chains[i].empty()) chains[i].push_back({"??", code.path});
     // The outermost of the chain is the function itself. Its symbol has more detail than its DWARF

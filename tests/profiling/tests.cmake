@@ -11,6 +11,10 @@ headroom_test(frames_test LABEL unit
               SOURCES profiling/tracker/machinery_test.cpp profiling/tracker/own_frames_test.cpp
                       profiling/tracker/symbol_table_test.cpp
               LIBRARIES headroom_frames)
+add_library(headroom_lined_caller SHARED profiling/tracker/caller.cpp)  # with debug information
+target_link_libraries(headroom_lined_caller PRIVATE headroom_options)
+target_compile_definitions(frames_test PRIVATE HEADROOM_LINED_CALLER="$<TARGET_FILE:headroom_lined_caller>")
+add_dependencies(frames_test headroom_lined_caller)
 headroom_test(theory_test LABEL unit
               SOURCES profiling/theory/activations_test.cpp profiling/theory/attention_kernel_test.cpp profiling/theory/blocks_test.cpp
                       profiling/theory/compressed_test.cpp profiling/theory/kv_cache_test.cpp

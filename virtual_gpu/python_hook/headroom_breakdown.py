@@ -104,7 +104,7 @@ def _load(path):
         ("begin_optimizer", (), None),
         ("end_optimizer", (number,), None),
         ("tag", (word, word, ctypes.c_int), None),
-        ("now", (ctypes.c_int,), text),
+        ("refusal", (ctypes.c_int, ctypes.c_int64), text),
         ("finish", (), text),
     ):
         function = getattr(loaded, f"headroom_breakdown_{name}")
@@ -141,10 +141,8 @@ class Breakdown:
             return
         owners.find_all()
         owners.tag_gradients()
-        instant = _readable(json.loads(library.headroom_breakdown_now(device)))
-        free = _free_memory(self.torch.cuda.memory._snapshot(device)["segments"], device)
-        instant.update(ordinal=device, wanted_bytes=wanted, where=where, **free)
-        self.refusals = [*self.refusals[-8:], instant]
+        refusal = _readable(json.loads(library.headroom_breakdown_refusal(device, wanted)))
+        self.refusals = [*self.refusals[-7:], {**refusal, "where": where}]
 
     def report(self):
         if library is None:
@@ -165,20 +163,3 @@ def _readable(instant):
         places = [(name, int(line), function) for name, line, function in triples]
         row["place"] = headroom_places._describe(places)
     return instant
-
-
-def _free_memory(segments, device):
-    """How the allocator's free memory is split."""
-    holes = []
-    segments_with_holes = 0
-    for segment in segments:
-        if segment["device"] != device:
-            continue
-        free = [block["size"] for block in segment["blocks"] if block["state"] == "inactive"]
-        holes += free
-        segments_with_holes += bool(free) and segment["allocated_size"] > 0
-    return {
-        "free_bytes_in_segments": sum(holes),
-        "largest_free_block_bytes": max(holes, default=0),
-        "segments_with_holes": segments_with_holes,
-    }

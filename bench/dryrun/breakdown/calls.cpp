@@ -3,11 +3,13 @@
 // Note [C++ programs]
 // Rationale: a Python program tells of its modules and steps by hooks of torch. libtorch has none
 //   in C++.
-// Approach: the functions by which a C++ program registers parameters, runs backward and steps are
-//   libtorch's own and exported. Ours come first, tell a listener and call the real ones. They take
-//   pointers in place of libtorch's classes, as the calling convention passes them, because this
-//   library is also loaded into programs without libtorch. The listener is libheadroom_breakdown.so
-//   for the program's libtorch, loaded at the first of these calls or at the first block.
+// Approach: the functions by which a C++ program registers parameters, asks for them, moves a
+// module,
+//   runs backward and steps are libtorch's own and exported. Ours come first, tell a listener and
+//   call the real ones. They take pointers in place of libtorch's classes, as the calling
+//   convention passes them, because this library is also loaded into programs without libtorch. The
+//   listener is libheadroom_breakdown.so for the program's libtorch, loaded at the first of these
+//   calls or at the first block.
 // Limits: a module in C++ does not say when its forward runs, so the rest has no use. Optimizers
 //   that are not libtorch's are the program's code. In Python the start-up hook tells all of this.
 #include "bench/dryrun/breakdown/calls.h"
@@ -64,6 +66,18 @@ void* step(Step* next, void* result, void* optimizer, void* closure) {
   return returned;
 }
 
+// The outermost of these calls on a thread is of a whole module, those within it of its parts.
+thread_local int module_calls = 0;
+class ModuleCall {
+ public:
+  explicit ModuleCall(const void* module) {
+    if (module_calls++ == 0 && listener().module_seen != nullptr) listener().module_seen(module);
+  }
+  ~ModuleCall() { --module_calls; }
+  ModuleCall(const ModuleCall&) = delete;
+  ModuleCall& operator=(const ModuleCall&) = delete;
+};
+
 }  // namespace
 
 void headroom::begin_to_listen() { listener(); }
@@ -98,6 +112,43 @@ void* headroom_register_buffer(void* module, void* name, void* tensor) {
   void* const registered = next(module, name, tensor);
   if (listener().registered != nullptr) listener().registered(module, registered, true);
   return registered;
+}
+
+#define HEADROOM_PARAMETERS "_ZNK5torch2nn6Module16named_parametersB5cxx11Eb"
+#define HEADROOM_TRAIN "_ZN5torch2nn6Module5trainEb"
+#define HEADROOM_TO_DEVICE "_ZN5torch2nn6Module2toEN3c106DeviceEb"
+#define HEADROOM_TO_BOTH "_ZN5torch2nn6Module2toEN3c106DeviceENS2_10ScalarTypeEb"
+
+HEADROOM_EXPORT void* headroom_named_parameters(void* result, const void* module,
+                                                bool recurses) asm(HEADROOM_PARAMETERS);
+void* headroom_named_parameters(void* result, const void* module, bool recurses) {
+  static auto* const next = next_call<void*(void*, const void*, bool)>(HEADROOM_PARAMETERS);
+  const ModuleCall call(module);
+  return next(result, module, recurses);
+}
+
+HEADROOM_EXPORT void headroom_train(void* module, bool on) asm(HEADROOM_TRAIN);
+void headroom_train(void* module, bool on) {
+  static auto* const next = next_call<void(void*, bool)>(HEADROOM_TRAIN);
+  const ModuleCall call(module);
+  next(module, on);
+}
+
+// A c10::Device is two bytes, passed in a register; a c10::ScalarType is one.
+HEADROOM_EXPORT void headroom_to_device(void* module, uint16_t device,
+                                        bool non_blocking) asm(HEADROOM_TO_DEVICE);
+void headroom_to_device(void* module, uint16_t device, bool non_blocking) {
+  static auto* const next = next_call<void(void*, uint16_t, bool)>(HEADROOM_TO_DEVICE);
+  const ModuleCall call(module);
+  next(module, device, non_blocking);
+}
+
+HEADROOM_EXPORT void headroom_to_both(void* module, uint16_t device, int8_t type,
+                                      bool non_blocking) asm(HEADROOM_TO_BOTH);
+void headroom_to_both(void* module, uint16_t device, int8_t type, bool non_blocking) {
+  static auto* const next = next_call<void(void*, uint16_t, int8_t, bool)>(HEADROOM_TO_BOTH);
+  const ModuleCall call(module);
+  next(module, device, type, non_blocking);
 }
 
 HEADROOM_EXPORT void* headroom_execute(void* result, void* engine, const void* roots,

@@ -6,6 +6,7 @@ namespace headroom {
 // The arguments are libtorch's: a torch::nn::Module, an at::Tensor, a torch::optim::Optimizer.
 struct OnCalls {
   void (*registered)(void* module, const void* tensor, bool is_buffer) = nullptr;
+  void (*module_seen)(const void* module) = nullptr;  // with all its parts, or as a part
   void (*backward_begins)() = nullptr;
   void (*backward_ends)() = nullptr;
   void (*step_begins)(void* optimizer) = nullptr;

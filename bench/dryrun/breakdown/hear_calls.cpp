@@ -1,92 +1,35 @@
 // A part of libheadroom_breakdown.so: the owners of memory in a C++ program. See Note [C++
 // programs] in bench/dryrun/breakdown/calls.cpp.
-#include <c10/cuda/CUDACachingAllocator.h>
-#include <c10/util/Type.h>
 #include <torch/nn/module.h>
-#include <torch/optim.h>
+#include <torch/optim/optimizer.h>
 
-#include <algorithm>
 #include <mutex>
 #include <string>
-#include <typeinfo>
-#include <unordered_set>
 #include <vector>
 
 #include "bench/dryrun/breakdown/calls.h"
 #include "bench/dryrun/breakdown/context.h"
+#include "bench/dryrun/breakdown/cpp_place.h"
+#include "bench/dryrun/breakdown/owned_tensors.h"
+#include "bench/dryrun/breakdown/refusal.h"
 #include "bench/dryrun/breakdown/rows_json.h"
 #include "bench/dryrun/breakdown/watch.h"
 
 namespace headroom {
 namespace {
 
-// Keeps no memory alive.
-using WeakTensor = c10::weak_intrusive_ptr<at::TensorImpl, at::UndefinedTensorImpl>;
-
-struct Owned {
-  WeakTensor tensor;
-  uint32_t owner;
-  bool is_buffer;
-};
-struct AllOwned {
-  std::mutex mutex;
-  std::vector<Owned> tensors;
-};
-AllOwned& all_owned() {
-  static auto* const all = new AllOwned;  // threads may outlive the process's end
-  return *all;
-}
-
-// "torch::nn::Linear" of a LinearImpl; during its construction, of the class that registers.
-uint32_t number_of_class(const std::type_info& type, const char* suffix) {
-  std::string name = c10::demangle(type.name());
-  if (name.ends_with("Impl")) name.resize(name.size() - 4);
-  return number_of(name + suffix);
-}
-
-class Tags {
- public:
-  explicit Tags(Category purpose) : purpose_(purpose) {}
-  ~Tags() { tag(pairs_.data(), pairs_.size() / 2, purpose_); }
-  Tags(const Tags&) = delete;
-  Tags& operator=(const Tags&) = delete;
-  void add(const at::Tensor& tensor, uint32_t owner) {
-    if (!tensor.defined() || !tensor.is_cuda() || !tensor.has_storage()) return;
-    pairs_.push_back(reinterpret_cast<uint64_t>(tensor.storage().data()));
-    pairs_.push_back(owner);
-  }
-
- private:
-  const Category purpose_;
-  std::vector<uint64_t> pairs_;
-};
-
-void tag_owned() {
-  Tags parameters(Category::kParameters);
-  Tags buffers(Category::kBuffers);
-  Tags gradients(Category::kGradients);
-  const std::scoped_lock lock(all_owned().mutex);
-  std::erase_if(all_owned().tensors, [](const Owned& one) { return one.tensor.expired(); });
-  for (const Owned& one : all_owned().tensors) {
-    auto held = one.tensor.lock();
-    if (!held.defined()) continue;
-    const at::Tensor tensor(std::move(held));
-    (one.is_buffer ? buffers : parameters).add(tensor, one.owner);
-    if (tensor.is_leaf() && tensor.requires_grad()) gradients.add(tensor.grad(), one.owner);
-  }
-}
-
 void registered(void* module, const void* tensor, bool is_buffer) {
-  const auto& value = *static_cast<const at::Tensor*>(tensor);
-  if (!value.defined()) return;
-  const uint32_t owner = number_of_class(typeid(*static_cast<torch::nn::Module*>(module)), "");
-  const std::scoped_lock lock(all_owned().mutex);
-  all_owned().tensors.push_back({WeakTensor(value.getIntrusivePtr()), owner, is_buffer});
+  register_tensor(*static_cast<torch::nn::Module*>(module), *static_cast<const at::Tensor*>(tensor),
+                  is_buffer);
+}
+
+void module_seen(const void* module) {
+  name_tensors_below(*static_cast<const torch::nn::Module*>(module));
 }
 
 void backward_begins() {
   tag_owned();
-  begin_backward(0);
+  begin_backward(cpp_place());
 }
 
 void backward_ends() {
@@ -94,101 +37,61 @@ void backward_ends() {
   end_backward();
 }
 
-// The tensors of libtorch's own optimizers; the classes have no common way to them.
-std::vector<at::Tensor> tensors_of(torch::optim::OptimizerParamState& state) {
-  using namespace torch::optim;
-  if (auto* one = dynamic_cast<AdamWParamState*>(&state))
-    return {one->exp_avg(), one->exp_avg_sq(), one->max_exp_avg_sq()};
-  if (auto* one = dynamic_cast<AdamParamState*>(&state))
-    return {one->exp_avg(), one->exp_avg_sq(), one->max_exp_avg_sq()};
-  if (auto* one = dynamic_cast<SGDParamState*>(&state)) return {one->momentum_buffer()};
-  if (auto* one = dynamic_cast<AdagradParamState*>(&state)) return {one->sum()};
-  if (auto* one = dynamic_cast<RMSpropParamState*>(&state))
-    return {one->square_avg(), one->momentum_buffer(), one->grad_avg()};
-  return {};
-}
-
 void step_begins(void* optimizer) {
   tag_owned();
-  const auto& own = *static_cast<torch::optim::Optimizer*>(optimizer);
-  const uint32_t owner = number_of_class(typeid(own), " (optimizer)");
-  {
-    // A parameter belongs to its first owner: a module, or else its optimizer.
-    Tags parameters(Category::kParameters);
-    Tags gradients(Category::kGradients);
-    const std::scoped_lock lock(all_owned().mutex);
-    std::unordered_set<const at::TensorImpl*> of_modules;
-    for (const Owned& one : all_owned().tensors) of_modules.insert(one.tensor._unsafe_get_target());
-    for (const auto& group : own.param_groups()) {
-      for (const at::Tensor& parameter : group.params()) {
-        if (of_modules.count(parameter.unsafeGetTensorImpl()) > 0) continue;
-        parameters.add(parameter, owner);
-        gradients.add(parameter.grad(), owner);
-      }
-    }
-  }
+  tag_parameters_of(*static_cast<torch::optim::Optimizer*>(optimizer));
   begin_optimizer();
 }
 
 void step_ends(void* optimizer) {
   auto& own = *static_cast<torch::optim::Optimizer*>(optimizer);
-  const uint32_t owner = number_of_class(typeid(own), " (optimizer)");
-  {
-    Tags states(Category::kOptimizerState);
-    for (auto& [key, state] : own.state()) {
-      for (const at::Tensor& tensor : tensors_of(*state)) states.add(tensor, owner);
-    }
-  }
-  end_step_of(owner);
+  tag_states_of(own);
+  end_step_of(number_of_optimizer(own));
 }
 
 // Each time that memory ran out, as in virtual_gpu/python_hook/headroom_breakdown.py; the last few.
-std::vector<std::string>& refusals() {
-  static auto* const all = new std::vector<std::string>;
+struct Refusals {
+  std::mutex mutex;
+  std::vector<nlohmann::json> last;
+};
+Refusals& refusals() {
+  static auto* const all = new Refusals;  // threads may outlive the process's end
   return *all;
 }
 
-// How the free memory of the allocator is split.
-nlohmann::json free_memory(int device) {
-  int64_t sum = 0, largest = 0, segments = 0;
-  for (const auto& segment : c10::cuda::CUDACachingAllocator::snapshot().segments) {
-    if (segment.device != device) continue;
-    bool has_hole = false;
-    for (const auto& block : segment.blocks) {
-      if (block.allocated || block.active) continue;
-      has_hole = true;
-      sum += static_cast<int64_t>(block.size);
-      largest = std::max(largest, static_cast<int64_t>(block.size));
-    }
-    segments += has_hole && segment.allocated_size > 0 ? 1 : 0;
-  }
-  return {{"free_bytes_in_segments", sum},
-          {"largest_free_block_bytes", largest},
-          {"segments_with_holes", segments}};
+void name_places(nlohmann::json& instant) {
+  for (nlohmann::json& row : instant["rows"])
+    row["place"] = cpp_place_text(row["place"].get_ref<const std::string&>());
+}
+
+// "train.cpp:42 in main (PowBackward0)"
+std::string where_of(const LiveMemory& live) {
+  const std::string place = cpp_place_text(live.place);
+  if (place.empty()) return live.operation.empty() ? "no operation" : live.operation;
+  return live.operation.empty() ? place : place + " (" + live.operation + ")";
 }
 
 void memory_ran_out(int device, int64_t wanted) {
   constexpr size_t kMost = 8;
   tag_owned();
-  const LiveMemory live = live_memory(device);
-  nlohmann::json refusal = instant_json(live.instant);
-  refusal.update({{"ordinal", device},
-                  {"wanted_bytes", wanted},
-                  {"where", live.operation.empty() ? "no operation" : live.operation}});
-  refusal.update(free_memory(device));
-  const std::scoped_lock lock(all_owned().mutex);
-  if (refusals().size() == kMost) refusals().erase(refusals().begin());
-  refusals().push_back(refusal.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  const LiveMemory live = live_memory(device, cpp_place());
+  nlohmann::json refusal = refusal_json(device, wanted, live.instant);
+  refusal["where"] = where_of(live);
+  name_places(refusal);
+  const std::scoped_lock lock(refusals().mutex);
+  if (refusals().last.size() == kMost) refusals().last.erase(refusals().last.begin());
+  refusals().last.push_back(std::move(refusal));
 }
 
 const char* report() {
   tag_owned();
+  nlohmann::json devices = finished_ledgers();
+  for (nlohmann::json& device : devices) name_places(device["peak"]);
+  const std::scoped_lock lock(refusals().mutex);
+  const nlohmann::json all = {
+      {"reason", ""}, {"devices", devices}, {"out_of_memory", refusals().last}};
   static auto* const text = new std::string;
-  *text = R"({"reason":"","devices":)" + finished_ledgers() + R"(,"out_of_memory":[)";
-  const std::scoped_lock lock(all_owned().mutex);
-  for (const std::string& refusal : refusals())
-    *text += (&refusal == refusals().data() ? "" : ",") + refusal;
-  *text += "]}";
+  *text = json_text(all);
   return text->c_str();
 }
 
@@ -198,8 +101,9 @@ const char* report() {
 // Sets the functions that libheadroom_blocks.so calls.
 extern "C" void headroom_hear_calls(headroom::OnCalls* calls) {
   using namespace headroom;
-  if (!hear_blocks(memory_ran_out)) return;
+  if (!hear_blocks(cpp_place, memory_ran_out)) return;
   *calls = {.registered = registered,
+            .module_seen = module_seen,
             .backward_begins = backward_begins,
             .backward_ends = backward_ends,
             .step_begins = step_begins,

@@ -33,6 +33,10 @@ json instant_json(const Instant& instant) {
       {"allocated_bytes", instant.allocated}, {"reserved_bytes", instant.reserved}, {"rows", rows}};
 }
 
+std::string json_text(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 json ledger_json(int device, const Ledger& ledger) {
   json steps = json::array();
   for (const StepSum& step : ledger.steps()) {

@@ -17,6 +17,7 @@
 #include "bench/dryrun/breakdown/context.h"
 #include "bench/dryrun/breakdown/ledger.h"
 #include "bench/dryrun/breakdown/python_place.h"
+#include "bench/dryrun/breakdown/refusal.h"
 #include "bench/dryrun/breakdown/rows_json.h"
 
 namespace headroom {
@@ -112,6 +113,7 @@ void watch_operations() {
           .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
 }
 
+uint32_t (*place_of_program)() = nullptr;
 void (*on_refusal)(int device, int64_t wanted) = nullptr;
 
 // Before the first block the allocator has no devices to attach to.
@@ -125,7 +127,9 @@ void on_block_of_program(int device, void* address, int64_t bytes, int64_t alloc
     });
     return true;
   }();
-  if (is_attached) on_block(device, address, bytes, allocated, reserved);
+  if (!is_attached) return;
+  if (bytes > 0) set_place(place_of_program(), Hint::kNone);
+  on_block(device, address, bytes, allocated, reserved);
 }
 
 }  // namespace
@@ -147,25 +151,27 @@ void end_step_of(uint32_t optimizer) {
   for (auto& [device, ledger] : ledgers().devices) ledger.end_step(optimizer, now);
 }
 
-std::string finished_ledgers() {
+nlohmann::json finished_ledgers() {
   const std::scoped_lock lock(ledgers().mutex);
   auto all = nlohmann::json::array();
   for (auto& [device, ledger] : ledgers().devices) {
     ledger.finish(moment());
     all.push_back(ledger_json(device, ledger));
   }
-  return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return all;
 }
 
-LiveMemory live_memory(int device) {
-  const std::string operation = text_of(origin().operation);
+LiveMemory live_memory(int device, uint32_t place) {
+  set_place(place, Hint::kNone);
+  const Origin now = origin();
   const std::scoped_lock lock(ledgers().mutex);
-  return {ledgers().of(device).now(moment()), operation};
+  return {ledgers().of(device).now(moment()), text_of(now.operation), text_of(now.place)};
 }
 
-bool hear_blocks(void (*refused)(int device, int64_t wanted)) {
+bool hear_blocks(uint32_t (*place)(), void (*refused)(int device, int64_t wanted)) {
   Listen* const listen = find_listen();
   if (listen == nullptr) return false;
+  place_of_program = place;
   on_refusal = refused;
   ledgers().sees_modules = false;
   watch_operations();
@@ -218,14 +224,15 @@ void headroom_breakdown_tag(const uint64_t* pairs, size_t count, int purpose) {
 
 void headroom_breakdown_end_optimizer(uint32_t owner) { end_step_of(owner); }
 
-// The live memory of a device now, as JSON; valid until the next call of this or of the next one.
-const char* headroom_breakdown_now(int device) {
-  return kept(instant_json(live_memory(device).instant).dump());
+// The instant at which memory ran out, as JSON; valid until the next call of this or of the next
+// one.
+const char* headroom_breakdown_refusal(int device, int64_t wanted) {
+  return kept(json_text(refusal_json(device, wanted, live_memory(device, 0).instant)));
 }
 
 // The peak and the steps of all devices; nothing is recorded afterwards.
 const char* headroom_breakdown_finish() {
   stop_python_places();
-  return kept(finished_ledgers());
+  return kept(json_text(finished_ledgers()));
 }
 }

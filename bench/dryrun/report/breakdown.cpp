@@ -54,7 +54,7 @@ std::string owner_name(const json& row) {
 
 std::string line_name(const json& row) {
   const std::string place = row["place"];
-  return place.empty() ? std::string(kNotAttributed) + ": no line of Python ran" : place;
+  return place.empty() ? std::string(kNotAttributed) + ": no line of the program is known" : place;
 }
 
 std::string operation_name(const json& row) {

@@ -1,9 +1,11 @@
 #include "profiling/tracker/own_frames.h"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "profiling/tracker/loaded_code.h"
@@ -26,8 +28,10 @@ using testing::SizeIs;
 [[gnu::always_inline]] inline uint64_t middle() { return inner(); }
 [[gnu::noinline]] uint64_t outer() { return middle(); }
 
+LoadedCode this_program() { return loaded_code().front(); }
+
 TEST(OwnFrames, OfInlinedCallsEachHasItsLine) {
-  const auto chains = own_frames_at({outer()});
+  const auto chains = own_frames_at(this_program(), {outer()});
   ASSERT_THAT(chains, SizeIs(1));
   ASSERT_THAT(chains[0], SizeIs(4));
   const char* const names[] = {"here", "inner", "middle", "outer"};
@@ -41,13 +45,28 @@ TEST(OwnFrames, OfInlinedCallsEachHasItsLine) {
 }
 
 TEST(OwnFrames, WhatIsNotOfTheProgramHasNone) {
-  const auto chains = own_frames_at({reinterpret_cast<uint64_t>(&getenv), 0, UINT64_MAX});
+  const auto chains =
+      own_frames_at(this_program(), {reinterpret_cast<uint64_t>(&getenv), 0, UINT64_MAX});
   ASSERT_THAT(chains, SizeIs(3));
   for (const auto& chain : chains) EXPECT_THAT(chain, IsEmpty());
 }
 
+TEST(OwnFrames, OfALibraryWithDebugInformationAreItsLines) {
+  void* const library = dlopen(HEADROOM_LINED_CALLER, RTLD_NOW);
+  ASSERT_NE(library, nullptr) << dlerror();
+  const auto address = reinterpret_cast<uint64_t>(dlsym(library, "call_back"));
+  const std::vector<LoadedCode> loaded = loaded_code();
+  const auto code = std::find_if(loaded.begin(), loaded.end(),
+                                 [&](const LoadedCode& one) { return one.holds(address); });
+  ASSERT_NE(code, loaded.end());
+  const auto chains = own_frames_at(*code, {address, outer()});
+  ASSERT_THAT(chains[0], SizeIs(1));
+  EXPECT_THAT(chains[0][0].filename, HasSubstr("/tests/profiling/tracker/caller.cpp"));
+  EXPECT_THAT(chains[1], IsEmpty()) << "it is the program's";
+}
+
 TEST(OwnFrames, EverybodyElseSeesAllThatIsLoaded) {
-  own_frames_at({outer()});
+  own_frames_at(this_program(), {outer()});
   int count = 0;
   dl_iterate_phdr(
       [](dl_phdr_info*, size_t, void* data) {

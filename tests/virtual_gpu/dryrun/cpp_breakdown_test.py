@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`headroom dryrun --breakdown` of a C++ program: its owners by their bytes, the sum to the byte, the same run as
-without it, and the instant at which memory runs out.
+"""`headroom dryrun --breakdown` of a C++ program: its owners and its lines by their bytes, the sum to the byte, the same
+run as without it, and the instant at which memory runs out.
 
 usage: cpp_breakdown_test.py HEADROOM TRAIN_CPP
 """
@@ -14,17 +14,25 @@ import tempfile
 import unittest
 from pathlib import Path
 
+SOURCE = Path(__file__).resolve().parent.parent / "programs/native/train_cpp.cpp"
 HEADROOM, PROGRAM = (str(Path(path).absolute()) for path in sys.argv[1:3])
 WIDTH = 1024
-PARAMETERS = 4 * (2 * (WIDTH * WIDTH + WIDTH) + WIDTH)  # two linear layers and a scale
+LINEAR = 4 * (WIDTH * WIDTH + WIDTH)
+PARAMETERS = 2 * LINEAR + 4 * WIDTH  # and a scale
 ROWS = 4 * 2048 * WIDTH
+
+
+def line_of(text, function):
+    """As the report prints the line of the program that has `text`, from any folder."""
+    [number] = [i for i, line in enumerate(SOURCE.read_text().splitlines(), 1) if text in line]
+    return f"{SOURCE}:{number} in {function}"
 
 
 class CppBreakdown(unittest.TestCase):
     def run_dry(self, *flags):
         report = self.folder / "run.json"
         command = [HEADROOM, "dryrun", "--card", "a100-80gb", "--json", str(report), *flags, "--", PROGRAM]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, cwd="/")
         self.assertEqual(done.returncode, 0, done.stderr)
         device = json.loads(report.read_text())["processes"][0]["devices"][0]
         counts = {key: device[key] for key in ("launches", "matrix_products", "allocator", "peak_bytes")}
@@ -48,25 +56,36 @@ class CppBreakdown(unittest.TestCase):
         self.assertEqual(device["reasons"],
                          ["made outside of backward and of steps; in C++ no module says when it runs"])
         owners = {row["module"]: row["categories"] for row in device["modules"]}
-        self.assertEqual(owners["torch::nn::Linear"]["parameters"], PARAMETERS - 4 * WIDTH)
+        self.assertEqual({name: sizes["parameters"] for name, sizes in owners.items() if "parameters" in sizes},
+                         {"Net": 4 * WIDTH, "Net.first": LINEAR, "Net.second": LINEAR})
+        self.assertEqual(owners["Net.second"]["gradients"], LINEAR)  # of the layer whose backward runs
         self.assertEqual(owners["torch::optim::AdamW (optimizer)"]["optimizer state"], 2 * PARAMETERS)
         self.assertEqual([(step["first"], step["last"]) for step in device["steps"][:2]], [(1, 1), (2, 3)])
+        lines = {row["line"]: row["categories"] for row in device["lines"]}
+        self.assertEqual(lines[line_of("net->to(", "main")], {"buffers": 4 * WIDTH, "parameters": PARAMETERS})
+        self.assertEqual(lines[line_of("optimizer.step()", "main")]["optimizer state"], 2 * PARAMETERS)
+        self.assertEqual(lines[line_of("return second(", "forward")]["activations"], 2 * ROWS)
+        self.assertEqual([line for line in lines if not line.startswith(str(SOURCE))], [])
         self.assertIn("AddmmBackward0", text)
 
-    def test_where_memory_runs_out_the_uses_of_that_instant_are_known(self):
+    def test_where_memory_runs_out_the_uses_of_that_instant_are_known_and_the_function_without_debug_information(self):
         with tempfile.TemporaryDirectory() as folder:
             uses = Path(folder) / "uses.json"
+            program = Path(folder) / "stripped"
+            subprocess.run(["objcopy", "--strip-debug", PROGRAM, program], check=True, timeout=60)
             command = [HEADROOM, "dryrun", "--card", "t4", "--bytes", "180MiB", "--breakdown", "--output", str(uses), "--",
-                       PROGRAM]
+                       str(program)]
             done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
             [refusal] = json.loads(uses.read_text())["processes"][0]["out_of_memory"]
         self.assertNotEqual(done.returncode, 0)
-        self.assertEqual((refusal["wanted_bytes"], refusal["where"]), (20 << 20, "PowBackward0"))  # a segment
+        where = "stripped in main (PowBackward0)"
+        self.assertEqual((refusal["wanted_bytes"], refusal["where"]), (20 << 20, where))  # a segment
+        self.assertEqual([row["line"] for row in refusal["lines"]], ["stripped in main"])
         sizes = refusal["categories"]
         self.assertEqual(sum(sizes.values()), refusal["allocated_bytes"])
         self.assertEqual((sizes["parameters"], sizes["buffers"]), (PARAMETERS, 4 * WIDTH))
         self.assertEqual(sizes["temporaries"], ROWS)  # a gradient
-        self.assertIn("wanted at PowBackward0", done.stderr)
+        self.assertIn(f"wanted at {where}", done.stderr)
 
 
 if __name__ == "__main__":

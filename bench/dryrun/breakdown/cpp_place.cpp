@@ -1,0 +1,199 @@
+#include "bench/dryrun/breakdown/cpp_place.h"
+
+#include <dlfcn.h>
+#include <torch/csrc/profiler/unwind/unwind.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "bench/dryrun/breakdown/context.h"
+#include "bench/dryrun/breakdown/cpp_function.h"
+#include "bench/dryrun/loaded_symbol.h"
+#include "profiling/tracker/loaded_code.h"
+#include "profiling/tracker/own_frames.h"
+#include "profiling/tracker/symbol_table.h"
+
+namespace headroom {
+namespace {
+
+using Stack = std::vector<void*>;
+constexpr size_t kMostFrames = 128;
+constexpr std::string_view kStack = "stack ";  // and its index
+
+struct HashOfStack {
+  size_t operator()(const Stack& stack) const {
+    size_t hash = stack.size();
+    for (void* counter : stack) hash = hash * 1099511628211U + reinterpret_cast<size_t>(counter);
+    return hash;
+  }
+};
+
+struct Stacks {
+  std::mutex mutex;
+  std::unordered_map<Stack, uint32_t, HashOfStack> numbers;
+  std::deque<const Stack*> all;
+};
+Stacks& stacks() {
+  static auto* const known = new Stacks;  // threads may outlive the process's end
+  return *known;
+}
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+
+// The folder that holds ours: of lib/torch-2.11/libheadroom_breakdown.so, lib/.
+std::string own_folder() {
+  Dl_info own;
+  if (dladdr(reinterpret_cast<void*>(&own_folder), &own) == 0) return "";
+  const std::string folder = folder_of(own.dli_fname);
+  return folder.empty() ? "" : folder_of(folder.substr(0, folder.size() - 1));
+}
+
+std::string libtorch_folder() {
+  WantedLibrary libtorch{"/libtorch_cpu.so", ""};
+  dl_iterate_phdr(find_library, &libtorch);
+  return folder_of(libtorch.path);
+}
+
+bool is_of_program(const LoadedCode& code) {
+  if (code.is_program) return true;
+  if (code.path.find('/') == std::string::npos) return false;  // the kernel's
+  // Never destroyed: the report is written at the process's end.
+  static const auto* const others = new std::vector<std::string>{
+      own_folder(), libtorch_folder(), "/lib/", "/lib64/", "/usr/lib/", "/usr/local/cuda"};
+  const auto begins = [&](const std::string& folder) {
+    return !folder.empty() && code.path.starts_with(folder);
+  };
+  return std::none_of(others->begin(), others->end(), begins) &&
+         code.path.find("-packages/") == std::string::npos;
+}
+
+// Below the working directory from there on.
+std::string short_path(const std::string& path) {
+  char folder[PATH_MAX];
+  if (getcwd(folder, sizeof(folder)) == nullptr) return path;
+  const std::string below = std::string(folder) + "/";
+  return path.starts_with(below) ? path.substr(below.size()) : path;
+}
+
+std::string file_name(const LoadedCode& code) {
+  char target[PATH_MAX];
+  if (!code.is_program || realpath(code.path.c_str(), target) == nullptr)
+    return code.path.substr(code.path.rfind('/') + 1);
+  return std::string(target).substr(std::string_view(target).rfind('/') + 1);
+}
+
+// The innermost line of the program's own in a chain of inlined calls, or else its function.
+std::string text_of(const LoadedCode& code, std::vector<Frame> chain, const std::string& symbol) {
+  if (chain.empty()) {
+    return is_of_library(symbol) ? "" : file_name(code) + " in " + short_function(symbol);
+  }
+  if (!symbol.empty()) chain.back().name = symbol;  // has more detail than the debug information
+  for (const Frame& frame : chain) {
+    if (is_library_header(frame.filename)) continue;
+    return short_path(frame.filename) + ":" + std::to_string(frame.line) + " in " +
+           short_function(frame.name);
+  }
+  return "";
+}
+
+// The texts of program counters, named many at once. Used under its mutex.
+class PlaceNames {
+ public:
+  std::mutex mutex;
+
+  const std::string& of(void* counter) {
+    if (!texts_.contains(counter)) name_all();
+    return texts_[counter];
+  }
+
+ private:
+  // Those of all stacks until now.
+  void name_all() {
+    const std::vector<LoadedCode> loaded = loaded_code();
+    std::vector<std::vector<void*>> counters(loaded.size());
+    {
+      const std::scoped_lock lock(stacks().mutex);
+      for (const Stack* stack : stacks().all) {
+        for (void* counter : *stack) {
+          if (!texts_.try_emplace(counter).second) continue;
+          for (size_t i = 0; i < loaded.size(); ++i) {
+            if (loaded[i].holds(call_before(counter))) counters[i].push_back(counter);
+          }
+        }
+      }
+    }
+    for (size_t i = 0; i < loaded.size(); ++i) {
+      if (!counters[i].empty() && is_of_program(loaded[i])) name(loaded[i], counters[i]);
+    }
+  }
+
+  void name(const LoadedCode& code, const std::vector<void*>& counters) {
+    std::vector<uint64_t> addresses, offsets;
+    for (void* counter : counters) {
+      addresses.push_back(call_before(counter));
+      offsets.push_back(addresses.back() - code.base);
+    }
+    const std::vector<std::string> symbols = functions_at(code.path, offsets);
+    std::vector<std::vector<Frame>> chains = own_frames_at(code, addresses);
+    for (size_t i = 0; i < counters.size(); ++i)
+      texts_[counters[i]] = text_of(code, std::move(chains[i]), symbols[i]);
+  }
+
+  // One byte back: the counter is the return address, possibly on the next line.
+  static uint64_t call_before(void* counter) { return reinterpret_cast<uint64_t>(counter) - 1; }
+
+  std::unordered_map<void*, std::string> texts_;
+};
+PlaceNames& place_names() {
+  static auto* const known = new PlaceNames;
+  return *known;
+}
+
+bool has_line(const Stack& stack) {
+  const std::vector<LoadedCode> loaded = loaded_code();
+  return std::any_of(loaded.begin(), loaded.end(), [&](const LoadedCode& code) {
+    const auto holds = [&](void* counter) {
+      return code.holds(reinterpret_cast<uint64_t>(counter));
+    };
+    return is_of_program(code) && std::any_of(stack.begin(), stack.end(), holds);
+  });
+}
+
+}  // namespace
+
+uint32_t cpp_place() {
+  Stack stack = torch::unwind::unwind();
+  if (stack.size() > kMostFrames) stack.resize(kMostFrames);
+  const std::scoped_lock lock(stacks().mutex);
+  const auto [found, is_new] = stacks().numbers.try_emplace(std::move(stack));
+  if (is_new && has_line(found->first)) {
+    found->second = number_of(std::string(kStack) + std::to_string(stacks().all.size()));
+    stacks().all.push_back(&found->first);
+  }
+  return found->second;
+}
+
+std::string cpp_place_text(const std::string& stack) {
+  if (!stack.starts_with(kStack)) return "";
+  const Stack* counters = nullptr;
+  {
+    const std::scoped_lock lock(stacks().mutex);
+    counters = stacks().all[std::strtoul(stack.c_str() + kStack.size(), nullptr, 10)];
+  }
+  const std::scoped_lock lock(place_names().mutex);
+  for (void* counter : *counters) {
+    const std::string& text = place_names().of(counter);
+    if (!text.empty()) return text;
+  }
+  return "";
+}
+
+}  // namespace headroom
