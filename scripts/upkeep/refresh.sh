@@ -5,6 +5,8 @@
 #   refresh.sh [--all] [--list] [NAME...]   NAMEs default to every table
 #     --all    those that are current as well
 #     --list   says which are stale, and makes nothing
+# Not among them: studies that install packages or need a checkout of somebody's program (studies/published/compare_litgpt.sh,
+# studies/programs/). Their tables hold until those programs are run again.
 # Exit codes: 0 all are current now, 2 usage, 3 a study failed, 5 headroom is not built.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 5
