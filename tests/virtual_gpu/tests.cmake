@@ -38,8 +38,16 @@ headroom_command_test(cudart_test unit $<TARGET_FILE:cudart_test>)
 add_library(fake_runtime SHARED virtual_gpu/cudart/fake_runtime.cpp)
 target_link_libraries(fake_runtime PRIVATE headroom_options)
 set_target_properties(fake_runtime PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+add_library(fake_conda_runtime SHARED virtual_gpu/cudart/fake_runtime.cpp)
+target_link_libraries(fake_conda_runtime PRIVATE headroom_options)
+set_target_properties(fake_conda_runtime PROPERTIES OUTPUT_NAME cudart SOVERSION 12
+                      LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests/conda/lib")
+add_library(fake_conda_program MODULE virtual_gpu/cudart/fake_program.cpp)
+target_link_libraries(fake_conda_program PRIVATE headroom_options fake_conda_runtime)
+set_target_properties(fake_conda_program PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../lib"
+                      LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests/conda/bin")
 headroom_command_test(virtual_gpu_runtimes unit ${PYTHON} tests/virtual_gpu/cudart/runtimes_test.py $<TARGET_FILE:headroom>
-                      $<TARGET_FILE:fake_runtime>)
+                      $<TARGET_FILE:fake_runtime> $<TARGET_FILE:fake_conda_program>)
 add_executable(late_events_test virtual_gpu/cudart/late_events_test.cpp)
 target_link_libraries(late_events_test PRIVATE headroom_options virtual_gpu GTest::gtest)
 target_include_directories(late_events_test SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})

@@ -64,7 +64,22 @@ CUresult cuCtxGetDevice(CUdevice* device) {
   return CUDA_SUCCESS;
 }
 
+// No context stands for the current one.
+CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext context) {
+  *device = context == nullptr ? Machine::current() : device_of(context);
+  return *device < 0 ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+}
+
 CUresult cuCtxSynchronize() { return to_driver(cudaDeviceSynchronize()); }
+
+CUresult cuCtxSynchronize_v2(CUcontext context) {
+  const int before = Machine::current();
+  const CUresult set = cuCtxSetCurrent(context);
+  if (set != CUDA_SUCCESS) return set;
+  const CUresult result = cuCtxSynchronize();
+  cuCtxSetCurrent(context_of(before));
+  return result;
+}
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
   return to_driver(cudaDeviceSetLimit(static_cast<cudaLimit>(limit), value));

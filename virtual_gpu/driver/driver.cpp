@@ -223,52 +223,11 @@ CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext* context, CUgreenCtx* green) {
+  if (green != nullptr) *green = nullptr;
+  return cuStreamGetCtx(stream, context);
+}
+
 CUresult cuStreamSynchronize(CUstream stream) { return to_driver(cudaStreamSynchronize(stream)); }
 
-CUresult cuGetProcAddress(const char* name, void** function, int, cuuint64_t,
-                          CUdriverProcAddressQueryResult* status) {
-  *function = driver_function(name);
-  const bool found = *function != nullptr;
-  if (status != nullptr) {
-    *status = found ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-  }
-  return found ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
-}
-
-#undef cuGetProcAddress
-// CUDA 11's, which a statically linked runtime takes if it finds no other: without a status.
-CUresult cuGetProcAddress(const char* name, void** function, int version, cuuint64_t flags) {
-  return cuGetProcAddress_v2(name, function, version, flags, nullptr);
-}
-
-cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned,
-                                             unsigned long long,
-                                             cudaDriverEntryPointQueryResult* status) {
-  *function = driver_function(name);
-  if (status != nullptr) {
-    *status =
-        *function == nullptr ? cudaDriverEntryPointSymbolNotFound : cudaDriverEntryPointSuccess;
-  }
-  return cudaSuccess;
-}
-
-cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags,
-                                    cudaDriverEntryPointQueryResult* status) {
-  return cudaGetDriverEntryPointByVersion(name, function, static_cast<unsigned>(cuda_version()),
-                                          flags, status);
-}
-
 }  // extern "C"
-
-namespace virtual_gpu {
-
-// "cuMemAlloc" stands for its newest version: cuMemAlloc_v2.
-void* driver_function(const char* name) {
-  for (const char* version : {"_v4", "_v3", "_v2", ""}) {
-    void* found = dlsym(RTLD_DEFAULT, (std::string(name) + version).c_str());
-    if (found != nullptr) return found;
-  }
-  return nullptr;
-}
-
-}  // namespace virtual_gpu

@@ -16,7 +16,4 @@ bool is_device(CUdevice device);
 // The context of an existing device.
 CUcontext context_of(int device);
 
-// The driver's function of this name in its newest version; nullptr if there is none.
-void* driver_function(const char* name);
-
 }  // namespace virtual_gpu

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Programs of other CUDA versions, without any of their wheels: an empty library has the name of their runtime.
 
-usage: runtimes_test.py HEADROOM FAKE_RUNTIME.so
+usage: runtimes_test.py HEADROOM FAKE_RUNTIME.so CONDA_PROGRAM.so
 """
 
 import os
@@ -36,15 +36,40 @@ print(version.value, driver.value, status.value, number.value > 3 or number.valu
       *properties(cuda.cudaGetDeviceProperties), *properties(cuda.cudaGetDeviceProperties_v2))
 """
 
+# Which version of a function of the driver is found under its plain name, by the version that is asked for.
+ENTRY_POINTS = """
+import ctypes, sys
+ctypes.CDLL(sys.argv[1])
+cuda = ctypes.CDLL(None)
+address = lambda function: ctypes.cast(function, ctypes.c_void_p).value
+def newest(name, version):
+    found, status = ctypes.c_void_p(), ctypes.c_int()
+    assert cuda.cudaGetDriverEntryPointByVersion(name, ctypes.byref(found), version, ctypes.c_ulonglong(0), ctypes.byref(status)) == 0
+    again = ctypes.c_void_p()
+    assert cuda.cuGetProcAddress_v2(name, ctypes.byref(again), version, ctypes.c_ulonglong(0), ctypes.byref(status)) == 0
+    assert found.value == again.value
+    known = {2: name.decode() + "_v2", 1: name.decode()}
+    return next(number for number, text in known.items() if hasattr(cuda, text) and address(cuda[text]) == found.value)
+for name in (b"cuStreamGetCtx", b"cuCtxGetDevice", b"cuCtxSynchronize", b"cuMemAlloc"):
+    print(*(newest(name, version) for version in (12000, 12040, 12050, 13000, 13040)))
+stream, context, green = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p(1)
+assert cuda.cudaStreamCreate(ctypes.byref(stream)) == 0
+assert cuda.cuStreamGetCtx_v2(stream, ctypes.byref(context), ctypes.byref(green)) == 0
+device = ctypes.c_int(-1)
+assert cuda.cuCtxGetDevice_v2(ctypes.byref(device), context) == 0 and cuda.cuCtxSynchronize_v2(context) == 0
+assert cuda.cuCtxSynchronize_v2(ctypes.c_void_p(8)) == 201  # no context
+print(green.value, device.value)
+"""
 
-def run(major: int, found_by: str = "path") -> subprocess.CompletedProcess:
+
+def run(major: int, found_by: str = "path", program: str = PROGRAM, opened: str | None = None) -> subprocess.CompletedProcess:
     with tempfile.TemporaryDirectory() as folder:
         runtime = Path(folder) / f"libcudart.so.{major}"
         shutil.copy(FAKE, runtime)
-        opened = runtime.name if found_by == "LD_LIBRARY_PATH" else str(runtime)
+        opened = opened or (runtime.name if found_by == "LD_LIBRARY_PATH" else str(runtime))
         lent = {"LD_LIBRARY_PATH": folder, "LD_PRELOAD": str(runtime)}
         environment = {name: value for name, value in lent.items() if name == found_by}
-        command = [HEADROOM, "dryrun", "--card", "a10g", "--", sys.executable, "-S", "-c", PROGRAM, opened]
+        command = [HEADROOM, "dryrun", "--card", "a10g", "--", sys.executable, "-S", "-c", program, opened]
         return subprocess.run(
             command, capture_output=True, text=True, check=False, env={**os.environ, **environment}
         )
@@ -71,6 +96,17 @@ class Runtimes(unittest.TestCase):
         self.assertEqual(words[4], "1008")
         self.assertEqual(words[7:], "1032 8 0".split())
 
+    def test_a_runtime_that_only_a_program_s_rpath_finds_stays_behind_the_stand_in(self):
+        done = run(12, opened=CONDA)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.split()[:3], ["12040", "12040", "1"])
+
+    def test_a_function_of_the_driver_is_that_of_the_version_that_was_asked_for(self):
+        done = run(12, program=ENTRY_POINTS)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = ["1 1 2 2 2", "1 1 1 2 2", "1 1 1 2 2", "2 2 2 2 2", "None 0"]
+        self.assertEqual(done.stdout.splitlines()[:5], lines)
+
     def test_an_unknown_runtime_is_refused_in_one_line(self):
         for major in (11, 14):
             done = run(major)
@@ -81,6 +117,7 @@ class Runtimes(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    CONDA = sys.argv.pop()
     FAKE = sys.argv.pop()
     HEADROOM = sys.argv.pop()
     unittest.main()
