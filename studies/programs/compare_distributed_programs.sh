@@ -7,12 +7,15 @@
 #                                                                    each, and distributed_programs.md of all
 # PYTHON (default .venv/bin/python) has torch and what they import: einops einx==0.3.0 jaxtyping pandas tabulate; that of
 # gnovack deepspeed==0.9.2 transformers==4.29.2 tokenizers==0.13.3 'pydantic<2' 'numpy<2', that of Lightning
-# lightning==2.1.4; PYTHONPATH can lend them.
+# lightning==2.1.4; PYTHONPATH can lend them. TORCH=2.6.0: runs them under that version, installed into build/wheels, and adds
+# its figures to those of DIR.
 # Exit codes: 0 they ran, 2 usage, 3 some failed, 5 headroom is not built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source-path=SCRIPTDIR source=../../scripts/lib/table_files.sh
 source scripts/lib/table_files.sh
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/torch_environment.sh
+source scripts/lib/torch_environment.sh
 # shellcheck source-path=SCRIPTDIR source=distributed_short.sh
 source studies/programs/distributed_short.sh
 output_dir=results/virtual
@@ -31,6 +34,7 @@ read_options "${options[@]}"
 need_headroom
 headroom=$(realpath "$headroom")
 python=$(realpath -s "${PYTHON:-.venv/bin/python}")
+[[ -z ${TORCH:-} ]] || python=$(torch_python "$TORCH") || exit 5
 owners() { python3 -IS -c 'import json, sys
 print(*(program["repository"].split("/")[0] for program in json.load(open(sys.argv[1]))["programs"]), sep="\n")' "$published"; }
 work=$(mktemp -d)
@@ -40,8 +44,10 @@ for checkout in "${checkouts[@]}"; do
 done
 status=0
 for checkout in "${checkouts[@]}"; do
-  if python3 -S studies/programs/distributed_programs.py run "$published" "$headroom" "$python" "$checkout" >"$work/ours"; then
-    owner=$(python3 -IS -c 'import json, sys; print(json.load(open(sys.argv[1]))["repository"].split("/")[0])' "$work/ours")
+  older=()
+  owner=$(python3 -IS studies/programs/distributed_programs.py find "$published" "$checkout") && owner=${owner%%/*}
+  [[ -z ${TORCH:-} ]] || older=("$TORCH" "$output_dir/distributed_$owner.json")
+  if python3 -S studies/programs/distributed_programs.py run "$published" "$headroom" "$python" "$checkout" "${older[@]}" >"$work/ours"; then
     into "distributed_$owner.json" <"$work/ours"
   else
     status=3

@@ -1,7 +1,9 @@
 """Other people's distributed programs, unmodified: the figures that they print beside those they published.
 
 usage: distributed_programs.py find PUBLISHED.json CHECKOUT                  prints whose it is; exit code 2 for nobody's
-       distributed_programs.py run PUBLISHED.json HEADROOM PYTHON CHECKOUT   prints what they print here, as JSON
+       distributed_programs.py run PUBLISHED.json HEADROOM PYTHON CHECKOUT [TORCH OURS.json]
+                                                                             prints what they print here, as JSON; with TORCH,
+                                                                             PYTHON's, beside what OURS has
        distributed_programs.py table PUBLISHED.json OURS.json...             prints both as Markdown
 """
 
@@ -64,9 +66,9 @@ def printed_by(command, program, headroom, python, checkout, events):
     return text
 
 
-def run(published, headroom, python, checkout):
+def run(published, headroom, python, checkout, is_older=False):
     program = program_in(published, checkout)
-    late = {figure["command"] for figure in program["figures"] if figure.get("late")}
+    late = {figure["command"] for figure in program["figures"] if figure.get("late") and not is_older}
     figures = [{"what": figure["what"]} for figure in program["figures"]]
     for index, command in enumerate(program["commands"]):
         for key, events in (("ours", "done"), ("late", "late")) if index in late else (("ours", "done"),):
@@ -79,6 +81,14 @@ def run(published, headroom, python, checkout):
                     raise SystemExit(f"{figure['what']}: nothing like {figure['pattern']} was printed")
                 row[key] = found[1]
     return {"repository": program["repository"], "figures": figures}
+
+
+def run_older(published, headroom, python, checkout, torch, ours):
+    """What OURS has, with what the programs print under another version of torch."""
+    older = {figure["what"]: figure["ours"] for figure in run(published, headroom, python, checkout, True)["figures"]}
+    for figure in ours["figures"]:
+        figure["under"] = {**figure.get("under", {}), torch: older[figure["what"]]}
+    return ours
 
 
 def in_digits_of(figure, ours):
@@ -112,13 +122,24 @@ def rows(program, ours):
         yield f"{figure['what']}, {figure['unit']}", f"{theirs:,}", text, difference_of(theirs, bounds)
 
 
+def older_cells(program, ours):
+    """Two cells for each figure: under the publisher's torch, and how far that is from the published one."""
+    for figure, found in zip(program["figures"], ours["figures"], strict=True):
+        value = found.get("under", {}).get(program.get("torch"))
+        digits = None if value is None else in_digits_of(figure, value)
+        yield ("-", "-") if value is None else (f"{digits:,}", difference_of(Decimal(figure["published"]), [digits]))
+
+
 def table(published, all_ours):
     for ours in all_ours:
         program = next(one for one in published["programs"] if one["repository"] == ours["repository"])
         print(f"### {program['repository']}\n")
-        print("| figure | published | ours | difference |\n| --- | ---: | ---: | ---: |")
-        for row in rows(program, ours):
-            print("| " + " | ".join(row) + " |")
+        is_older = any("under" in figure for figure in ours["figures"])
+        head = ("figure", "published", *([f"torch {program['torch']}", "difference"] if is_older else []))
+        head += ("torch 2.11" if is_older else "ours", "difference")
+        print("| " + " | ".join(head) + " |\n| --- |" + " ---: |" * (len(head) - 1))
+        for (what, theirs, *mine), older in zip(rows(program, ours), older_cells(program, ours), strict=True):
+            print("| " + " | ".join([what, theirs, *(older if is_older else ()), *mine]) + " |")
         commands = program.get("command") or "; ".join(
             f"headroom dryrun {' '.join(one['flags'])} -- python {' '.join(map(as_typed, one['words']))}"
             for one in program["commands"]
@@ -132,6 +153,9 @@ def main(words):
     match words:
         case ["run", published, headroom, python, checkout]:
             print(json.dumps(run(load(published), headroom, python, os.path.abspath(checkout)), indent=1))
+        case ["run", published, headroom, python, checkout, torch, ours]:
+            done = run_older(load(published), headroom, python, os.path.abspath(checkout), torch, load(ours))
+            print(json.dumps(done, indent=1))
         case ["find", published, checkout]:
             print(program_in(load(published), checkout)["repository"])
         case ["table", published, *ours] if ours:

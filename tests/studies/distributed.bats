@@ -47,6 +47,16 @@ compare() {
   [[ "$output" == *"| 12.50 | 12.50 | equal |"* ]]
 }
 
+@test "figures under the publisher's torch stand beside those under ours" {
+  sed -i 's/"marker": "marker"/"marker": "marker", "torch": "2.6.0"/' published.json
+  PEAK=12900 compare
+  PEAK=12800 run python3 -S "$studies/programs/distributed_programs.py" run published.json "$PWD/headroom" py checkout 2.6.0 ours.json
+  printf '%s' "$output" >older.json
+  run python3 -S "$studies/programs/distributed_programs.py" table published.json older.json
+  [[ "$output" == *"| figure | published | torch 2.6.0 | difference | torch 2.11 | difference |"* ]]
+  [[ "$output" == *"| peak, GiB | 12.50 | 12.50 | equal | 12.60 | +0.800 % |"* ]]
+}
+
 @test "a figure that was not printed, and a program that failed, are errors that say which" {
   PEAK=none run compare
   [ "$status" -ne 0 ]
