@@ -2,6 +2,7 @@
 headroom_command_test(allocators scripts bats tests/studies/allocators.bats)
 headroom_command_test(anchors scripts bats tests/studies/anchors.bats)
 headroom_command_test(distributed_tables scripts bats tests/studies/distributed.bats)
+headroom_command_test(liger_tables scripts ${PYTHON} tests/studies/liger_test.py)
 headroom_command_test(attention_tables scripts bats tests/scripts/attention.bats)
 headroom_command_test(disk_bench scripts bats tests/studies/disk_bench.bats)
 headroom_command_test(fit_driver scripts bats tests/scripts/fit_cards.bats)
