@@ -8,9 +8,12 @@
 namespace headroom {
 namespace {
 
-// (B, S, heads * K) -> (B, heads, S, K), a view. The projection's rows give the number of heads.
-Tensor split_heads(const Tensor& x, int64_t head_dim) {
-  return x.unflatten(-1, {x.size(-1) / head_dim, head_dim}).transpose(1, 2);
+// (B, S, heads * K) -> (B, heads, S, K), a view if there is no norm. The projection's rows give the
+// number of heads.
+Tensor split_heads(const Tensor& x, int64_t head_dim, const Layer& norm = nullptr) {
+  Tensor x_BSHK = x.unflatten(-1, {x.size(-1) / head_dim, head_dim});
+  if (norm) x_BSHK = norm->forward(x_BSHK);
+  return x_BSHK.transpose(1, 2);
 }
 
 // Repeats each key/value head for every query head of its group: (B, G, T, K) -> (B, H, T, K).
@@ -76,10 +79,17 @@ CausalSelfAttention::CausalSelfAttention(const LayerFactory& layers, const Model
                                          const torch::TensorOptions& options)
     : head_dim_(config.head_dim()), kind_(kind), positions_(positions) {
   const int64_t d = config.d_model;
-  q_proj_ = register_module("q_proj", layers.linear(d, d, options));
-  k_proj_ = register_module("k_proj", layers.linear(d, config.kv_dim(), options));
-  v_proj_ = register_module("v_proj", layers.linear(d, config.kv_dim(), options));
-  output_proj_ = register_module("output_proj", layers.linear(d, d, options));
+  const auto projection = [&](int64_t out) {
+    return layers.linear(d, out, config.qkv_bias, options);
+  };
+  q_proj_ = register_module("q_proj", projection(config.q_dim()));
+  k_proj_ = register_module("k_proj", projection(config.kv_dim()));
+  v_proj_ = register_module("v_proj", projection(config.kv_dim()));
+  output_proj_ =
+      register_module("output_proj", layers.linear(config.q_dim(), d, /*has_bias=*/false, options));
+  if (!config.qk_norm) return;
+  q_norm_ = register_module("q_norm", layers.rms_norm(head_dim_, config.norm_eps, options));
+  k_norm_ = register_module("k_norm", layers.rms_norm(head_dim_, config.norm_eps, options));
 }
 
 Tensor CausalSelfAttention::eager(const Tensor& q_BHSK, const Tensor& k_BHTK,
@@ -100,8 +110,8 @@ Tensor CausalSelfAttention::whole(const Tensor& q_BHSK, const Tensor& k_BGTK,
 }
 
 Tensor CausalSelfAttention::forward(const Tensor& x_BSD) {
-  Tensor q_BHSK = split_heads(q_proj_->forward(x_BSD), head_dim_);
-  Tensor k_BGTK = split_heads(k_proj_->forward(x_BSD), head_dim_);
+  Tensor q_BHSK = split_heads(q_proj_->forward(x_BSD), head_dim_, q_norm_);
+  Tensor k_BGTK = split_heads(k_proj_->forward(x_BSD), head_dim_, k_norm_);
   const Tensor v_BGTK = split_heads(v_proj_->forward(x_BSD), head_dim_);
   // The rotation runs in the tables' FP32. The result is cast to the type of the layer's input:
   // BF16 with BF16 weights, FP32 under autocast, which casts for the products itself.
@@ -115,7 +125,7 @@ Tensor CausalSelfAttention::forward(const Tensor& x_BSD) {
         attend_pass(*positions_->pass, positions_->layer, kind_, attend, q_BHSK, k_BGTK, v_BGTK));
   }
   Tensor heads_BHSK = whole(q_BHSK, k_BGTK, v_BGTK);
-  heads_BHSK = heads_BHSK.transpose(1, 2).flatten(2).contiguous();  // (B, S, D)
+  heads_BHSK = heads_BHSK.transpose(1, 2).flatten(2).contiguous();  // (B, S, H*K)
   return output_proj_->forward(heads_BHSK);
 }
 

@@ -1,4 +1,5 @@
-// Causal multi-head self-attention, with grouped-query heads where the shape has them.
+// Causal multi-head self-attention, with grouped-query heads, biases of the projections and norms
+// of the heads where the shape has them.
 #pragma once
 
 #include <functional>
@@ -44,6 +45,7 @@ class CausalSelfAttention : public LayerModule {
   Attention kind_;
   const Positions* positions_;  // owned by the transformer
   Layer q_proj_, k_proj_, v_proj_, output_proj_;
+  Layer q_norm_, k_norm_;     // null: none
   AttentionRunner run_core_;  // null: called directly
 };
 

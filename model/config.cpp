@@ -40,10 +40,19 @@ std::vector<Dimension> dimensions_of(const ModelConfig& config) {
   return all;
 }
 
-bool same_dimensions(const ModelConfig& a, const ModelConfig& b) {
-  return std::all_of(kDimensions.begin(), kDimensions.end(), [&](const Dimension& dimension) {
-    return a.*dimension.size == b.*dimension.size;
-  });
+std::vector<std::string> layer_switches_of(const ModelConfig& config) {
+  std::vector<std::string> labels;
+  for (const LayerSwitch& layer : kLayerSwitches) {
+    if (config.*layer.on) labels.emplace_back(layer.label);
+  }
+  return labels;
+}
+
+bool same_shape(const ModelConfig& a, const ModelConfig& b) {
+  const auto same_size = [&](const Dimension& one) { return a.*one.size == b.*one.size; };
+  const auto same_layer = [&](const LayerSwitch& one) { return a.*one.on == b.*one.on; };
+  return std::all_of(kDimensions.begin(), kDimensions.end(), same_size) &&
+         std::all_of(kLayerSwitches.begin(), kLayerSwitches.end(), same_layer);
 }
 
 int64_t size_of_letter(char letter, const ModelConfig& config) {
@@ -67,18 +76,23 @@ void check_positive(const char* name, int64_t value) {
 
 void validate(const ModelConfig& config) {
   for (const Dimension& dimension : kDimensions) {
-    check_positive(dimension.name, config.*dimension.size);
+    const bool is_given = dimension.size != &ModelConfig::head_size || config.head_size != 0;
+    if (is_given) check_positive(dimension.name, config.*dimension.size);
   }
   check_positive("outputs", config.head_outputs());
-  if (config.d_model % config.heads != 0) {
+  if (config.head_size == 0 && config.d_model % config.heads != 0) {
     throw std::invalid_argument("--heads: " + std::to_string(config.heads) +
                                 " does not divide the model width --d-model " +
                                 std::to_string(config.d_model));
   }
   if (config.head_dim() % 2 != 0) {
-    throw std::invalid_argument("--heads: " + std::to_string(config.heads) +
-                                " leaves a head dimension of " + std::to_string(config.head_dim()) +
-                                "; rotary positions need an even one");
+    const bool is_given = config.head_size != 0;
+    throw std::invalid_argument(
+        (is_given ? "--head-dim: " : "--heads: ") +
+        std::to_string(is_given ? config.head_size : config.heads) +
+        (is_given ? " is odd"
+                  : " leaves a head dimension of " + std::to_string(config.head_dim())) +
+        "; rotary positions need an even one");
   }
   if (config.heads % config.kv_heads != 0) {
     throw std::invalid_argument("--kv-heads: " + std::to_string(config.kv_heads) +

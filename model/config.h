@@ -9,7 +9,8 @@
 
 namespace headroom {
 
-// Pre-norm blocks, no biases, untied output head, SwiGLU feed-forward, rotary positions.
+// Pre-norm blocks, SwiGLU feed-forward, rotary positions; by default no biases and an output head
+// of its own.
 struct ModelConfig {
   std::string name;           // as on the command line; "custom" when dimensions were given
   int64_t d_model = 0;        // residual stream width
@@ -23,10 +24,21 @@ struct ModelConfig {
   int64_t max_context = 0;    // tokens the published model was trained for; 0 = no limit known
   int64_t outputs = 0;        // numbers that the head gives for a position; 0 = one for each token
                               // of the vocabulary, 1 = a value (critic, reward model)
+  int64_t head_size = 0;      // elements of a head; 0 = d_model / heads
+  bool tied_embeddings = false;  // the output head is the token table
+  bool qkv_bias = false;         // biases of the query, key and value projections
+  bool qk_norm = false;          // RMSNorm of each query and key head, before the rotation
 
-  int64_t head_dim() const { return heads > 0 ? d_model / heads : 0; }
+  int64_t head_dim() const { return head_size != 0 ? head_size : heads > 0 ? d_model / heads : 0; }
+  // False where it is d_model / heads.
+  bool has_own_head_size() const {
+    return head_size != 0 && (d_model % heads != 0 || head_size != d_model / heads);
+  }
+  int64_t q_dim() const { return head_dim() * heads; }
   int64_t kv_dim() const { return head_dim() * kv_heads; }
   int64_t head_outputs() const { return outputs != 0 ? outputs : vocab_size; }
+  // A head of values is no token table.
+  bool ties_head() const { return tied_embeddings && outputs == 0; }
 };
 
 // Every dimension once, in the order of the flags.
@@ -43,10 +55,27 @@ inline constexpr auto kDimensions = std::to_array<Dimension>({
     {"heads", "heads", 'H', &ModelConfig::heads},
     {"kv_heads", "key/value heads", 'G', &ModelConfig::kv_heads},
     {"vocab_size", "vocabulary", 'V', &ModelConfig::vocab_size},
+    {"head_dim", "head dimension", 'K', &ModelConfig::head_size},
 });
 // The dimensions that this model has; a dimension of 0 is one that it lacks.
 std::vector<Dimension> dimensions_of(const ModelConfig& config);
-bool same_dimensions(const ModelConfig& a, const ModelConfig& b);
+
+// Every layer that a model may have besides, in the order of the flags.
+struct LayerSwitch {
+  const char* name;   // JSON key; the flag has dashes
+  const char* label;  // in tables
+  bool ModelConfig::*on;
+};
+inline constexpr auto kLayerSwitches = std::to_array<LayerSwitch>({
+    {"tied_embeddings", "tied embeddings", &ModelConfig::tied_embeddings},
+    {"qkv_bias", "biases of q, k, v", &ModelConfig::qkv_bias},
+    {"qk_norm", "norms of q, k", &ModelConfig::qk_norm},
+});
+// The labels of those that this model has.
+std::vector<std::string> layer_switches_of(const ModelConfig& config);
+
+// True if dimensions and layers are equal.
+bool same_shape(const ModelConfig& a, const ModelConfig& b);
 // 'D' -> d_model; 'K' -> of a head; 0 if the letter is no dimension's.
 int64_t size_of_letter(char letter, const ModelConfig& config);
 

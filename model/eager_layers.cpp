@@ -8,11 +8,10 @@ namespace headroom {
 const LayerFactory& eager_layers() {
   using Options = LayerFactory::Options;
   static const LayerFactory kEager = {
-      .embedding = [](int64_t vocab_size, int64_t d_model, const Options& options) -> Layer {
-        return std::make_shared<Embedding>(vocab_size, d_model, options);
-      },
-      .linear = [](int64_t in, int64_t out, const Options& options) -> Layer {
-        return std::make_shared<Linear>(in, out, options);
+      .embedding = [](int64_t vocab_size, int64_t d_model, double deviation, const Options& options)
+          -> Layer { return std::make_shared<Embedding>(vocab_size, d_model, deviation, options); },
+      .linear = [](int64_t in, int64_t out, bool has_bias, const Options& options) -> Layer {
+        return std::make_shared<Linear>(in, out, has_bias, options);
       },
       .rms_norm = [](int64_t d_model, double eps, const Options& options) -> Layer {
         return std::make_shared<RmsNorm>(d_model, eps, options);
@@ -27,7 +26,10 @@ const LayerFactory& eager_layers() {
       },
       .head = [](const LayerFactory& layers, int64_t d_model, int64_t outputs,
                  const Options& options) -> Layer {
-        return layers.linear(d_model, outputs, options);
+        return layers.linear(d_model, outputs, /*has_bias=*/false, options);
+      },
+      .tied_head = [](const LayerFactory& /*layers*/, const Tensor& table) -> Layer {
+        return std::make_shared<Linear>(table);
       },
   };
   return kEager;

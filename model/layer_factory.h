@@ -43,8 +43,10 @@ struct LayerFactory {
   using Options = torch::TensorOptions;
 
   // Tokens (B, S) int64 -> (B, S, D).
-  std::function<Layer(int64_t vocab_size, int64_t d_model, const Options& options)> embedding;
-  std::function<Layer(int64_t in, int64_t out, const Options& options)> linear;
+  std::function<Layer(int64_t vocab_size, int64_t d_model, double deviation,
+                      const Options& options)>
+      embedding;
+  std::function<Layer(int64_t in, int64_t out, bool has_bias, const Options& options)> linear;
   std::function<Layer(int64_t d_model, double eps, const Options& options)> rms_norm;
   std::function<Layer(const LayerFactory& layers, const ModelConfig& config,
                       const Options& options)>
@@ -57,6 +59,8 @@ struct LayerFactory {
   std::function<Layer(const LayerFactory& layers, int64_t d_model, int64_t outputs,
                       const Options& options)>
       head;
+  // The same with the token table, (O, D), as its weight.
+  std::function<Layer(const LayerFactory& layers, const Tensor& table)> tied_head;
 };
 
 // The assignment's own operation sequence, one ATen operation at a time.

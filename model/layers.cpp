@@ -18,15 +18,32 @@ Tensor truncated_normal(at::IntArrayRef sizes, double deviation,
 
 }  // namespace
 
-Linear::Linear(int64_t in, int64_t out, const torch::TensorOptions& options) {
-  const double deviation = std::sqrt(2.0 / static_cast<double>(in + out));
-  weight = register_parameter("weight", truncated_normal({out, in}, deviation, options));
+double linear_deviation(int64_t in, int64_t out) {
+  return std::sqrt(2.0 / static_cast<double>(in + out));
 }
 
-Tensor Linear::forward(const Tensor& x) { return torch::einsum("...i,oi->...o", {x, weight}); }
+Linear::Linear(int64_t in, int64_t out, bool has_bias, const torch::TensorOptions& options) {
+  weight =
+      register_parameter("weight", truncated_normal({out, in}, linear_deviation(in, out), options));
+  if (has_bias) bias = register_parameter("bias", torch::zeros({out}, options));
+}
 
-Embedding::Embedding(int64_t vocab_size, int64_t d_model, const torch::TensorOptions& options) {
-  weight = register_parameter("weight", truncated_normal({vocab_size, d_model}, 1.0, options));
+Linear::Linear(const Tensor& shared_weight) {
+  weight = register_parameter("weight", shared_weight);
+}
+
+Tensor Linear::forward(const Tensor& x) {
+  return with_bias(torch::einsum("...i,oi->...o", {x, weight}));
+}
+
+Tensor Linear::with_bias(const Tensor& product) const {
+  return bias.defined() ? product + bias.to(product.scalar_type()) : product;
+}
+
+Embedding::Embedding(int64_t vocab_size, int64_t d_model, double deviation,
+                     const torch::TensorOptions& options) {
+  weight =
+      register_parameter("weight", truncated_normal({vocab_size, d_model}, deviation, options));
 }
 
 Tensor Embedding::forward(const Tensor& tokens_BS) { return weight.index({tokens_BS}); }
@@ -45,9 +62,9 @@ Tensor RmsNorm::forward(const Tensor& x_BSD) {
 
 SwiGlu::SwiGlu(const LayerFactory& layers, int64_t d_model, int64_t d_ff,
                const torch::TensorOptions& options) {
-  w1_ = register_module("w1", layers.linear(d_model, d_ff, options));
-  w2_ = register_module("w2", layers.linear(d_ff, d_model, options));
-  w3_ = register_module("w3", layers.linear(d_model, d_ff, options));
+  w1_ = register_module("w1", layers.linear(d_model, d_ff, /*has_bias=*/false, options));
+  w2_ = register_module("w2", layers.linear(d_ff, d_model, /*has_bias=*/false, options));
+  w3_ = register_module("w3", layers.linear(d_model, d_ff, /*has_bias=*/false, options));
 }
 
 Tensor SwiGlu::forward(const Tensor& x_BSD) {

@@ -11,19 +11,29 @@
 
 namespace headroom {
 
-// y = x W^T, no bias. Weight (out, in): truncated normal, variance 2 / (in + out).
+// The standard deviation of the weight of a Linear: variance 2 / (in + out).
+double linear_deviation(int64_t in, int64_t out);
+
+// y = x W^T, or x W^T + b. Weight (out, in): truncated normal; a bias begins at 0.
 class Linear : public LayerModule {
  public:
-  Linear(int64_t in, int64_t out, const torch::TensorOptions& options);
-  Tensor forward(const Tensor& x) override;  // (..., in) -> (..., out)
+  Linear(int64_t in, int64_t out, bool has_bias, const torch::TensorOptions& options);
+  explicit Linear(const Tensor& shared_weight);  // of another layer, no bias
+  Tensor forward(const Tensor& x) override;      // (..., in) -> (..., out)
 
-  Tensor weight;
+  Tensor weight, bias;
+
+ protected:
+  // Adds the bias in the type of the product.
+  Tensor with_bias(const Tensor& product) const;
 };
 
 // Row lookup in a (vocabulary, d_model) table, by indexing.
 class Embedding : public LayerModule {
  public:
-  Embedding(int64_t vocab_size, int64_t d_model, const torch::TensorOptions& options);
+  // deviation: of the numbers that the table begins with.
+  Embedding(int64_t vocab_size, int64_t d_model, double deviation,
+            const torch::TensorOptions& options);
   Tensor forward(const Tensor& tokens_BS) override;  // (B, S) int64 -> (B, S, D)
 
   Tensor weight;

@@ -1,11 +1,13 @@
 #include "model/parameter_table.h"
 
 #include <algorithm>
+#include <array>
 
 namespace headroom {
 namespace {
 
 constexpr std::string_view kWeight = ".weight";
+constexpr std::string_view kBias = ".bias";
 constexpr std::string_view kLayers = "layers.";
 
 int64_t size_in_entry(char letter, const ParameterEntry& entry, const ModelConfig& config) {
@@ -22,30 +24,75 @@ std::string_view without_layer_and_ending(std::string_view name) {
   return name.substr(name.find('.', kLayers.size()) + 1);
 }
 
+constexpr const char* kAttention = "model/attention.cpp CausalSelfAttention";
+constexpr const char* kNorm = "model/layers.cpp RmsNorm";
+
+// What decides the entries.
+struct EntryKind {
+  bool tied, bias, norms, own_head_size;
+};
+
+std::vector<ParameterEntry> make_entries(const EntryKind& kind) {
+  constexpr ModelSection kBlock = ModelSection::kBlock;
+  constexpr const char* kFeedForward = "model/layers.cpp SwiGlu";
+  std::vector<ParameterEntry> all = {{"token_embeddings", "V D", ModelSection::kEmbedding,
+                                      Split::kRows, kind.tied, "model/layers.cpp Embedding"},
+                                     {"ln1", "D", kBlock, Split::kWhole, false, kNorm}};
+  const char* const q_rows = kind.own_head_size ? "H*K" : "D";
+  const auto add_projection = [&](const char* name, const char* shape, const char* bias,
+                                  const char* rows) {
+    all.push_back({name, shape, kBlock, Split::kRows, true, kAttention});
+    if (kind.bias) all.push_back({bias, rows, kBlock, Split::kRows, false, kAttention});
+  };
+  add_projection("attn.q_proj", kind.own_head_size ? "H*K D" : "D D", "attn.q_proj.bias", q_rows);
+  add_projection("attn.k_proj", "G*K D", "attn.k_proj.bias", "G*K");
+  add_projection("attn.v_proj", "G*K D", "attn.v_proj.bias", "G*K");
+  for (const char* name : {"attn.q_norm", "attn.k_norm"}) {
+    if (kind.norms) all.push_back({name, "K", kBlock, Split::kWhole, false, kNorm});
+  }
+  all.push_back({"attn.output_proj", kind.own_head_size ? "D H*K" : "D D", kBlock, Split::kColumns,
+                 true, kAttention});
+  all.push_back({"ln2", "D", kBlock, Split::kWhole, false, kNorm});
+  all.push_back({"ffn.w1", "F D", kBlock, Split::kRows, true, kFeedForward});
+  all.push_back({"ffn.w2", "D F", kBlock, Split::kColumns, true, kFeedForward});
+  all.push_back({"ffn.w3", "F D", kBlock, Split::kRows, true, kFeedForward});
+  all.push_back({"ln_final", "D", ModelSection::kFinal, Split::kWhole, false, kNorm});
+  if (!kind.tied) {
+    all.push_back({"lm_head", "V D", ModelSection::kFinal, Split::kRows, true,
+                   "model/transformer.cpp TransformerImpl"});
+  }
+  return all;
+}
+
+constexpr size_t kKinds = 16;
+
+std::array<std::vector<ParameterEntry>, kKinds> make_all_entries() {
+  std::array<std::vector<ParameterEntry>, kKinds> all;
+  for (size_t i = 0; i < kKinds; ++i) {
+    all[i] = make_entries({(i & 8) != 0, (i & 4) != 0, (i & 2) != 0, (i & 1) != 0});
+  }
+  return all;
+}
+
+const std::vector<ParameterEntry>& entries_of(const EntryKind& kind) {
+  static const std::array<std::vector<ParameterEntry>, kKinds> kEntries = make_all_entries();
+  return kEntries[(kind.tied ? 8U : 0U) | (kind.bias ? 4U : 0U) | (kind.norms ? 2U : 0U) |
+                  (kind.own_head_size ? 1U : 0U)];
+}
+
 }  // namespace
 
-const std::vector<ParameterEntry>& parameter_entries(const ModelConfig& /*config*/) {
-  static const std::vector<ParameterEntry> kEntries = {
-      {"token_embeddings", "V D", ModelSection::kEmbedding, Split::kRows, false,
-       "model/layers.cpp Embedding"},
-      {"ln1", "D", ModelSection::kBlock, Split::kWhole, false, "model/layers.cpp RmsNorm"},
-      {"attn.q_proj", "D D", ModelSection::kBlock, Split::kRows, true,
-       "model/attention.cpp CausalSelfAttention"},
-      {"attn.k_proj", "G*K D", ModelSection::kBlock, Split::kRows, true,
-       "model/attention.cpp CausalSelfAttention"},
-      {"attn.v_proj", "G*K D", ModelSection::kBlock, Split::kRows, true,
-       "model/attention.cpp CausalSelfAttention"},
-      {"attn.output_proj", "D D", ModelSection::kBlock, Split::kColumns, true,
-       "model/attention.cpp CausalSelfAttention"},
-      {"ln2", "D", ModelSection::kBlock, Split::kWhole, false, "model/layers.cpp RmsNorm"},
-      {"ffn.w1", "F D", ModelSection::kBlock, Split::kRows, true, "model/layers.cpp SwiGlu"},
-      {"ffn.w2", "D F", ModelSection::kBlock, Split::kColumns, true, "model/layers.cpp SwiGlu"},
-      {"ffn.w3", "F D", ModelSection::kBlock, Split::kRows, true, "model/layers.cpp SwiGlu"},
-      {"ln_final", "D", ModelSection::kFinal, Split::kWhole, false, "model/layers.cpp RmsNorm"},
-      {"lm_head", "V D", ModelSection::kFinal, Split::kRows, true,
-       "model/transformer.cpp TransformerImpl"},
-  };
-  return kEntries;
+const std::vector<ParameterEntry>& parameter_entries(const ModelConfig& config) {
+  return entries_of({.tied = config.ties_head(),
+                     .bias = config.qkv_bias,
+                     .norms = config.qk_norm,
+                     .own_head_size = config.has_own_head_size()});
+}
+
+std::string ParameterEntry::full_name() const {
+  std::string full = name;
+  if (!full.ends_with(kBias)) full += kWeight;
+  return full;
 }
 
 std::string_view ParameterEntry::rows() const {
@@ -55,7 +102,9 @@ std::string_view ParameterEntry::rows() const {
 
 const ParameterEntry* find_parameter(std::string_view name) {
   const std::string_view own = without_layer_and_ending(name);
-  const std::vector<ParameterEntry>& entries = parameter_entries({});
+  // Every parameter of any model.
+  const std::vector<ParameterEntry>& entries =
+      entries_of({.tied = false, .bias = true, .norms = true, .own_head_size = false});
   const auto found = std::find_if(entries.begin(), entries.end(),
                                   [&](const ParameterEntry& entry) { return entry.name == own; });
   return found == entries.end() ? nullptr : &*found;
@@ -97,7 +146,7 @@ std::vector<ParameterRow> parameter_table(const ModelConfig& config) {
   const auto add = [&](ModelSection section, const std::string& prefix) {
     for (const ParameterEntry& entry : parameter_entries(config)) {
       if (entry.section != section) continue;
-      rows.push_back({.name = prefix + entry.name + std::string(kWeight),
+      rows.push_back({.name = prefix + entry.full_name(),
                       .sizes = parameter_sizes(entry, config),
                       .section = section,
                       .split = entry.split});

@@ -21,7 +21,8 @@ enum class Split {
 };
 
 struct ParameterEntry {
-  const char* name;   // in a state_dict, without the prefix "layers.N." and the suffix ".weight"
+  const char* name;   // in a state_dict, without the prefix "layers.N." and the suffix ".weight";
+                      // a bias with its own, ".bias"
   const char* shape;  // the letters of model/layers.h, rows first: "G*K D"
   ModelSection section;
   Split split;
@@ -29,7 +30,11 @@ struct ParameterEntry {
   const char* source;
 
   bool in_every_block() const { return section == ModelSection::kBlock; }
+  // In a state_dict, without the prefix: "attn.q_proj.weight".
+  std::string full_name() const;
   bool is_matrix() const { return std::string_view(shape).find(' ') != std::string_view::npos; }
+  // A norm of heads: a tensor-parallel rank has the gradient of its own heads only.
+  bool is_of_each_head() const { return std::string_view(shape) == "K"; }
   // A matrix of a block, between the token table and the head. Muon is made for these.
   bool is_hidden_matrix() const { return in_every_block() && is_matrix(); }
   std::string_view rows() const;  // the first dimension: "G*K" of "G*K D"

@@ -44,7 +44,10 @@ TransformerImpl::TransformerImpl(const LayerFactory& layers, const ModelConfig& 
       positions_{.rotary =
                      RotaryTable(context_length, config.head_dim(), config.rope_theta, device)} {
   const auto options = torch::dtype(weights).device(device);
-  token_embeddings_ = layers.embedding(config.vocab_size, config.d_model, options);
+  // A table that is the head begins as a head does.
+  const double deviation =
+      config.ties_head() ? linear_deviation(config.d_model, config.vocab_size) : 1.0;
+  token_embeddings_ = layers.embedding(config.vocab_size, config.d_model, deviation, options);
   if (part.has_table) register_module("token_embeddings", token_embeddings_);
   if (!part.has_table) token_embeddings_ = nullptr;
   layers_ = register_module("layers", std::make_shared<torch::nn::Module>());
@@ -58,6 +61,10 @@ TransformerImpl::TransformerImpl(const LayerFactory& layers, const ModelConfig& 
   if (!part.has_head) return;
   ln_final_ =
       register_module("ln_final", layers.rms_norm(config.d_model, config.norm_eps, options));
+  if (config.ties_head()) {  // not registered: the table has the parameter
+    lm_head_ = layers.tied_head(layers, token_embeddings_->named_parameters()["weight"]);
+    return;
+  }
   lm_head_ = register_module("lm_head",
                              layers.head(layers, config.d_model, config.head_outputs(), options));
 }

@@ -85,7 +85,7 @@ class TransformerImpl : public torch::nn::Module {
   Tensor blocks(int64_t first, int64_t end, Tensor x_BSD, const BlockRunner& run_block,
                 const GroupRunner& run_groups = nullptr);
   Tensor norm(Tensor x_BSD);
-  // The head's parameter, (O, D), for products in parts.
+  // The head's parameter, (O, D), for products in parts; with tied embeddings the token table.
   Tensor head_weight() const { return lm_head_->named_parameters()["weight"]; }
 
   // Sets the tokens of the next forwards; null: rows of equal length. See PassScope. Throws

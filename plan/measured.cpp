@@ -51,7 +51,7 @@ std::vector<Record> comparable(const std::vector<Record>& records, const ModelCo
   std::vector<Record> kept;
   std::copy_if(records.begin(), records.end(), std::back_inserter(kept), [&](const Record& record) {
     return record.status == Status::kOk && record.spec.profile_type == Mode::kTraining &&
-           (shape == nullptr || same_dimensions(model_config(record.spec), *shape));
+           (shape == nullptr || same_shape(model_config(record.spec), *shape));
   });
   return kept;
 }

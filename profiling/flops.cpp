@@ -7,7 +7,7 @@ namespace headroom {
 
 StepFlops step_flops(const ModelConfig& config, int64_t batch_size, int64_t context_length,
                      Mode mode) {
-  const auto d = static_cast<double>(config.d_model);
+  const auto width = static_cast<double>(config.q_dim());
   const auto layers = static_cast<double>(config.layers);
   const auto context = static_cast<double>(context_length);
   const double tokens = static_cast<double>(batch_size) * context;
@@ -15,7 +15,7 @@ StepFlops step_flops(const ModelConfig& config, int64_t batch_size, int64_t cont
       parameter_sum(config, [](const ParameterEntry& entry) { return entry.in_product; });
   const double per_use = has_backward(mode) ? 6 : 2;
   return {.matmul = per_use * weights * tokens,
-          .attention = per_use * layers * d * context * tokens};
+          .attention = per_use * layers * width * context * tokens};
 }
 
 std::optional<double> peak_flops(std::string_view device_name, Precision precision) {

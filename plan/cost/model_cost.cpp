@@ -100,11 +100,11 @@ int64_t ModelElements::total() const {
 
 namespace {
 
-// A row's name is the parameter's name, ".weight" and the letters of its shape.
+// A row's name is the parameter's name and the letters of its shape.
 const ParameterEntry& entry_of(const Row& row, const ModelConfig& config) {
   const std::vector<ParameterEntry>& entries = parameter_entries(config);
   return *std::find_if(entries.begin(), entries.end(), [&](const ParameterEntry& entry) {
-    return row.tensor.starts_with(std::string(entry.name) + ".");
+    return row.tensor.starts_with(entry.full_name() + "_");
   });
 }
 
@@ -212,6 +212,7 @@ RunSpec run_spec(const ModelConfig& config, const BatchShape& shape) {
                .optimizer_impl = OptimizerImpl::kFused,
                .device = {.kind = DeviceKind::kCuda}};
   for (const auto& [given, size] : kDimensionSettings) spec.*given = config.*size;
+  for (const auto& [given, on] : kLayerSettings) spec.*given = config.*on;
   return spec;
 }
 

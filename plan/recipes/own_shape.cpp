@@ -1,6 +1,7 @@
 #include "plan/recipes/own_shape.h"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -13,11 +14,23 @@ namespace {
 
 using nlohmann::json;
 
-// RMSNorm, SwiGLU, rotary positions and no norm of queries and keys. phi3 keeps q, k and v in one
-// matrix, and gate and up: as many numbers.
-const std::vector<std::string> kOwnTypes = {"llama", "mistral", "phi3"};
+// Layers of a kind of model that no field of its config.json tells.
+struct OwnType {
+  const char* name;
+  bool qkv_bias = false;
+  bool qk_norm = false;
+};
 
-void refuse(const std::string& word, const std::string& field, const std::string& what) {
+// RMSNorm, SwiGLU and rotary positions. phi3 keeps q, k and v in one matrix, and gate and up: as
+// many numbers.
+constexpr auto kOwnTypes = std::to_array<OwnType>({{.name = "llama"},
+                                                   {.name = "mistral"},
+                                                   {.name = "phi3"},
+                                                   {.name = "qwen2", .qkv_bias = true},
+                                                   {.name = "qwen3", .qk_norm = true}});
+
+[[noreturn]] void refuse(const std::string& word, const std::string& field,
+                         const std::string& what) {
   throw UsageError("--config", word,
                    "has " + field + ", and headroom's own step has no " + what +
                        "; headroom finetune and headroom dryrun run any model",
@@ -39,15 +52,26 @@ int64_t size_in(const std::string& word, const json& config, const char* name, i
   return other;
 }
 
-void check_kind(const std::string& word, const json& config) {
+const OwnType& own_type(const std::string& word, const json& config) {
   const std::string type = config.value("model_type", "");
-  if (std::find(kOwnTypes.begin(), kOwnTypes.end(), type) == kOwnTypes.end()) {
-    refuse(word, "model_type '" + type + "'", "such layers; it computes " + join(kOwnTypes));
+  std::vector<std::string> names;
+  for (const OwnType& own : kOwnTypes) {
+    if (type == own.name) return own;
+    names.emplace_back(own.name);
   }
-  if (is_set(config, "tie_word_embeddings")) refuse(word, "tie_word_embeddings", "tied embeddings");
+  refuse(word, "model_type '" + type + "'", "such layers; it computes " + join(names));
+}
+
+// qwen2 and qwen3 have a window that another field switches on.
+bool has_window(const json& config) {
+  const bool is_on = !config.contains("use_sliding_window") || is_set(config, "use_sliding_window");
+  return is_on && is_set(config, "sliding_window");
+}
+
+void check_layers(const std::string& word, const json& config) {
   for (const char* name : {"attention_bias", "mlp_bias"})
-    if (is_set(config, name)) refuse(word, name, "biases");
-  if (is_set(config, "sliding_window")) refuse(word, "a sliding_window", "sliding windows");
+    if (is_set(config, name)) refuse(word, name, "biases of all projections");
+  if (has_window(config)) refuse(word, "a sliding_window", "sliding windows");
   if (config.value("hidden_act", "silu") != "silu")
     refuse(word, "hidden_act '" + config.value("hidden_act", "") + "'", "other SwiGLU than SiLU's");
   if (config.value("partial_rotary_factor", 1.0) != 1.0)
@@ -60,19 +84,21 @@ ModelConfig own_shape(const std::string& word) {
   const ModelShape shape = find_shape(word);
   std::ifstream file(shape.config);
   const json config = json::parse(file);
-  check_kind(word, config);
-  ModelConfig own{.name = "custom"};
+  const OwnType& type = own_type(word, config);
+  check_layers(word, config);
+  ModelConfig own{.name = "custom",
+                  .tied_embeddings = is_set(config, "tie_word_embeddings"),
+                  .qkv_bias = type.qkv_bias,
+                  .qk_norm = type.qk_norm};
   own.d_model = size_in(word, config, "hidden_size");
   own.d_ff = size_in(word, config, "intermediate_size");
   own.layers = size_in(word, config, "num_hidden_layers");
   own.heads = size_in(word, config, "num_attention_heads");
   own.kv_heads = size_in(word, config, "num_key_value_heads", own.heads);
   own.vocab_size = size_in(word, config, "vocab_size");
-  const int64_t head = size_in(word, config, "head_dim", std::max<int64_t>(own.head_dim(), 1));
-  if (head * own.heads != own.d_model) {
-    refuse(word, "head_dim " + std::to_string(head),
-           "heads of another size than hidden_size / num_attention_heads");
-  }
+  const int64_t usual = own.head_dim();
+  const int64_t head = size_in(word, config, "head_dim", std::max<int64_t>(usual, 1));
+  if (head * own.heads != own.d_model) own.head_size = head;
   return own;
 }
 

@@ -156,7 +156,7 @@ class Ranks {
   void consider_all() {
     consider(models_.actor, "actor", kActorNames);
     // A critic of the actor's size needs less: it makes no logits.
-    if (models_.critic && !same_dimensions(spec_.actor, *spec_.critic)) {
+    if (models_.critic && !same_shape(spec_.actor, *spec_.critic)) {
       consider(*models_.critic, "critic", kCriticNames);
     }
   }
@@ -216,7 +216,7 @@ std::string why_added_up(const RlhfSpec& spec) {
     return std::string("no run is like it: ") + error.what();
   }
   if (spec.setup.layout.ranks() == 1) return spec.generates() ? why_not_rehearsed(spec) : "";
-  const bool steps_alike = !spec.critic || same_dimensions(spec.actor, *spec.critic);
+  const bool steps_alike = !spec.critic || same_shape(spec.actor, *spec.critic);
   return steps_alike || spec.setup.layout.tp == 1 ? "" : "on tp a critic of another size";
 }
 

@@ -28,6 +28,7 @@ std::string shape_in_words(const RunSpec& spec) {
     if (text.back() != ':') text += ",";
     text += std::string(" ") + dimension.label + " " + std::to_string(shape.*dimension.size);
   }
+  for (const std::string& layer : layer_switches_of(shape)) text += ", " + layer;
   if (shape.name != spec.model_size) text += " (dimensions given)";
   return text;
 }

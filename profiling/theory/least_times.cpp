@@ -17,8 +17,8 @@ double updated_bytes(const RunSpec& spec) {
   const ModelConfig config = model_config(spec);
   const auto all = static_cast<double>(parameter_count(config));
   // The weights of offloaded blocks stay on the host.
-  const auto outside =
-      static_cast<double>(config.d_model) * (2 * static_cast<double>(config.vocab_size) + 1);
+  const double outside =
+      parameter_sum(config, [](const ParameterEntry& entry) { return !entry.in_every_block(); });
   return (spec.param_offload.any() ? outside : all) * (spec.weights == WeightType::kBf16 ? 2 : 4);
 }
 

@@ -39,9 +39,12 @@ Table shape_table(const RunSpec& spec) {
   add(in_parts ? "B sequences of a micro-batch" : "B batch", grouped(sequences_of_a_pass(spec)));
   add("S, T context", grouped(spec.context_length));
   for (const Dimension& dimension : dimensions_of(shape)) {
+    if (dimension.letter == 'K') continue;  // told beside the heads, given or not
     add(std::string(1, dimension.letter) + " " + dimension.label, grouped(shape.*dimension.size));
     if (dimension.letter == 'G') add("K head dimension", grouped(shape.head_dim()));
   }
+  const std::vector<std::string> layers = layer_switches_of(shape);
+  if (!layers.empty()) add("layers besides", join(layers));
   add("parameters", grouped(parameter_count(shape)));
   table.notes = {"mode: " + in_words(spec.profile_type), "precision: " + precision_in_words(spec),
                  "attention: " + to_string(spec.attention), "policy: " + policy_in_words(spec),

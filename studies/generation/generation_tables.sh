@@ -20,7 +20,7 @@ if [[ -x $program ]] && "$python" -c 'import transformers' 2>/dev/null; then
   for cache in contiguous paged; do
     for threads in 2 1; do
       "$python" tests/train/generate/transformers_test.py "$program" --rounds 3 --layers 12 --d-model 768 \
-        --batch-size 4 --prompt-len 128 --response-len 64 --threads "$threads" --kv-cache "$cache" --json || exit 3
+        --batch-size 4 --prompt-len 128 --response-len 64 --threads "$threads" --kv-cache "$cache" --type Llama --json || exit 3
     done
   done >"$rounds.tmp"
   mv "$rounds.tmp" "$rounds"

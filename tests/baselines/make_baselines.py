@@ -47,15 +47,21 @@ class Case:
     batch_size: int
     context_length: int
     seed: int
+    head_width: int = 0  # 0: the model's width, divided
+    tied_embeddings: bool = False
+    qkv_bias: bool = False
+    qk_norm: bool = False
 
     @property
     def head_dim(self) -> int:
-        return self.d_model // self.heads
+        return self.head_width or self.d_model // self.heads
 
 
 CASES = (
     Case("tiny", 32, 64, 2, 4, 4, 96, 2, 16, seed=1),
     Case("tiny_gqa", 32, 48, 1, 4, 2, 64, 2, 16, seed=2),
+    Case("tiny_besides", 32, 48, 2, 4, 2, 64, 2, 16, seed=3, head_width=12, tied_embeddings=True, qkv_bias=True,
+         qk_norm=True),
 )
 
 
@@ -66,24 +72,32 @@ def initial_weights(case: Case) -> Weights:
     def matrix(rows: int, columns: int) -> Tensor:
         return torch.randn(rows, columns, generator=generator) * math.sqrt(2 / (rows + columns))
 
-    def norm() -> Tensor:
-        return 1 + 0.1 * torch.randn(case.d_model, generator=generator)
+    def norm(width: int = case.d_model) -> Tensor:
+        return 1 + 0.1 * torch.randn(width, generator=generator)
 
-    d, kv_dim = case.d_model, case.kv_heads * case.head_dim
-    weights = {"token_embeddings.weight": torch.randn(case.vocab_size, d, generator=generator)}
+    d, q_dim, kv_dim = case.d_model, case.heads * case.head_dim, case.kv_heads * case.head_dim
+    table = matrix(case.vocab_size, d) if case.tied_embeddings else torch.randn(case.vocab_size, d, generator=generator)
+    weights = {"token_embeddings.weight": table}
     for i in range(case.layers):
         layer = f"layers.{i}"
         weights[f"{layer}.ln1.weight"] = norm()
-        weights[f"{layer}.attn.q_proj.weight"] = matrix(d, d)
+        weights[f"{layer}.attn.q_proj.weight"] = matrix(q_dim, d)
         weights[f"{layer}.attn.k_proj.weight"] = matrix(kv_dim, d)
         weights[f"{layer}.attn.v_proj.weight"] = matrix(kv_dim, d)
-        weights[f"{layer}.attn.output_proj.weight"] = matrix(d, d)
+        weights[f"{layer}.attn.output_proj.weight"] = matrix(d, q_dim)
+        if case.qkv_bias:
+            for projection, width in (("q", q_dim), ("k", kv_dim), ("v", kv_dim)):
+                weights[f"{layer}.attn.{projection}_proj.bias"] = 0.3 * torch.randn(width, generator=generator)
+        if case.qk_norm:
+            for projection in ("q", "k"):
+                weights[f"{layer}.attn.{projection}_norm.weight"] = norm(case.head_dim)
         weights[f"{layer}.ln2.weight"] = norm()
         weights[f"{layer}.ffn.w1.weight"] = matrix(case.d_ff, d)
         weights[f"{layer}.ffn.w2.weight"] = matrix(d, case.d_ff)
         weights[f"{layer}.ffn.w3.weight"] = matrix(case.d_ff, d)
     weights["ln_final.weight"] = norm()
-    weights["lm_head.weight"] = matrix(case.vocab_size, d)
+    if not case.tied_embeddings:
+        weights["lm_head.weight"] = matrix(case.vocab_size, d)
     return weights
 
 
@@ -120,9 +134,14 @@ def rotate(x_BHSN: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 def attention(case: Case, weights: Weights, layer: str, x_BSD: Tensor) -> Tensor:
     def heads_of(projection: str, count: int) -> Tensor:
         projected = linear(weights[f"{layer}.attn.{projection}.weight"], x_BSD)
-        return projected.unflatten(-1, (count, case.head_dim)).transpose(1, 2)
+        if case.qkv_bias:
+            projected = projected + weights[f"{layer}.attn.{projection}.bias"].to(projected.dtype)
+        heads = projected.unflatten(-1, (count, case.head_dim))
+        if case.qk_norm and projection != "v_proj":
+            heads = rms_norm(weights[f"{layer}.attn.{projection[0]}_norm.weight"], heads)
+        return heads.transpose(1, 2)
 
-    cos, sin = rope_tables(case, weights["lm_head.weight"].dtype)
+    cos, sin = rope_tables(case, weights["ln_final.weight"].dtype)
     q = rotate(heads_of("q_proj", case.heads), cos, sin)
     k = rotate(heads_of("k_proj", case.kv_heads), cos, sin)
     v = heads_of("v_proj", case.kv_heads)
@@ -151,7 +170,8 @@ def forward(case: Case, weights: Weights, tokens: Tensor) -> Tensor:
         layer = f"layers.{i}"
         x = x + attention(case, weights, layer, rms_norm(weights[f"{layer}.ln1.weight"], x))
         x = x + feed_forward(weights, layer, rms_norm(weights[f"{layer}.ln2.weight"], x))
-    return linear(weights["lm_head.weight"], rms_norm(weights["ln_final.weight"], x))
+    head = weights["token_embeddings.weight" if case.tied_embeddings else "lm_head.weight"]
+    return linear(head, rms_norm(weights["ln_final.weight"], x))
 
 
 def mean_cross_entropy(logits_BSV: Tensor, targets_BS: Tensor) -> Tensor:

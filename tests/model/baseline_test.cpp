@@ -35,6 +35,10 @@ RunSpec spec_of(const std::string& name) {
             .heads = shape.at("heads"),
             .kv_heads = shape.at("kv_heads"),
             .vocab_size = shape.at("vocab_size"),
+            .head_dim = shape.at("head_width"),
+            .tied_embeddings = shape.at("tied_embeddings"),
+            .qkv_bias = shape.at("qkv_bias"),
+            .qk_norm = shape.at("qk_norm"),
             .context_length = shape.at("context_length"),
             .batch_size = shape.at("batch_size"),
             .profile_type = Mode::kTraining,
@@ -151,7 +155,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Parameters{"tiny", Attention::kMath}, Parameters{"tiny", Attention::kFlash},
                     Parameters{"tiny_gqa", Attention::kEager},
                     Parameters{"tiny_gqa", Attention::kSdpa},
-                    Parameters{"tiny_gqa", Attention::kMath}),
+                    Parameters{"tiny_gqa", Attention::kMath},
+                    Parameters{"tiny_besides", Attention::kEager},
+                    Parameters{"tiny_besides", Attention::kSdpa}),
     [](const auto& info) {
       return std::string(info.param.name) + "_" + to_string(info.param.attention);
     });

@@ -79,8 +79,9 @@ class OtherLinear : public Linear {
 const LayerFactory& other_layers() {
   static const LayerFactory kOther = [] {
     LayerFactory layers = eager_layers();
-    layers.linear = [](int64_t in, int64_t out, const LayerFactory::Options& options) -> Layer {
-      return std::make_shared<OtherLinear>(in, out, options);
+    layers.linear = [](int64_t in, int64_t out, bool has_bias,
+                       const LayerFactory::Options& options) -> Layer {
+      return std::make_shared<OtherLinear>(in, out, has_bias, options);
     };
     return layers;
   }();

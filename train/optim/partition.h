@@ -14,10 +14,9 @@ namespace headroom {
 // Approach: the partition for Transformers of the paper's algorithm, as in version 1.1.1 of its
 //   authors' program: query and key by heads; value, attention's output and feed-forward by output
 //   neurons, embedding and output by tokens, which are all rows of our weights; every other
-//   parameter is one block, here the norms. Names in a state_dict identify the parameters.
+//   parameter is one block, here norms and biases. Names in a state_dict identify the parameters.
 // Limits: earlier versions differ: 1.0 kept Adam's own v for embedding and output, and one v for a
-//   whole value, output or feed-forward matrix. They keep Adam's v for biases; our models have
-//   none.
+//   whole value, output or feed-forward matrix. They keep Adam's v for biases.
 
 // Rows (first dimension) of a parameter that share one v; all rows of a vector. name: with or
 // without layer and ".weight". head_dim: rows of one head in query and key.

@@ -87,7 +87,7 @@ void check_tensor_parallel(const RunSpec& spec) {
            "; allowed: tp that divides both");
   }
   constexpr int64_t kFp8Unit = 16;  // elements; every side of an FP8 product is a multiple
-  for (const int64_t width : {config.d_model, config.kv_dim(), config.d_ff}) {
+  for (const int64_t width : {config.d_model, config.q_dim(), config.kv_dim(), config.d_ff}) {
     if (spec.precision != Precision::kFp8 || width / tp % kFp8Unit == 0) continue;
     refuse("splits a width of " + std::to_string(width) + " into parts of " +
            std::to_string(width / tp) + ", and --precision fp8 needs multiples of " +
@@ -119,6 +119,12 @@ void check_pipeline(const RunSpec& spec) {
   };
   const int64_t pieces = pp * spec.schedule.chunks;
   const int64_t layers = model_config(spec).layers;
+  if (spec.tied_embeddings) {
+    throw UsageError("--mesh", to_string(spec.mesh),
+                     "has the token table on the first stage and the head on the last, and "
+                     "--tied-embeddings makes them one parameter; allowed there: dp, tp",
+                     "--mesh dp=2,tp=2 --tied-embeddings");
+  }
   if (pieces > layers) {
     refuse("splits the model into " + std::to_string(pieces) + " pieces, and it has " +
            std::to_string(layers) + " layers; allowed: at most one piece per layer");

@@ -39,6 +39,9 @@ std::map<std::string, std::string> model_of(const RunSpec& spec) {
   const auto say = [&](const char* name, int64_t value) { model[name] = std::to_string(value); };
   for (const Dimension& dimension : dimensions_of(config))
     say(dimension.name, config.*dimension.size);
+  for (const LayerSwitch& layer : kLayerSwitches) {
+    if (config.*layer.on) model[layer.name] = "true";
+  }
   // Stored type, of the masters if any: BF16 moments go with BF16 weights.
   const bool all_bf16 =
       spec.weights == WeightType::kBf16 && spec.master_weights == MasterCopy::kNone;
@@ -57,7 +60,8 @@ std::map<std::string, std::string> run_of(const RunSpec& spec) {
 
 std::string flag_of(const std::string& name) {
   if (name == "tp" || name == "dp") return "--mesh " + name;
-  return find_field(name)->flag();
+  const Field* const field = find_field(name);
+  return field == nullptr ? name : field->flag();
 }
 
 // For an index with or without its checksum.
@@ -230,12 +234,18 @@ CheckpointIndex read_index(const std::string& checkpoint) {
 
 std::vector<std::string> check_same_run(const std::string& checkpoint, const CheckpointIndex& index,
                                         const RunSpec& spec) {
+  // What an index does not name is at its default.
   const auto value_in = [](const std::map<std::string, std::string>& values,
                            const std::string& name) {
-    const auto it = values.find(name);
-    return it == values.end() ? "none" : it->second;
+    if (const auto it = values.find(name); it != values.end()) return it->second;
+    const Field* const field = find_field(name);
+    return field == nullptr ? "none" : field->get(RunSpec());
   };
-  for (const auto& [name, value] : model_of(spec)) {
+  const std::map<std::string, std::string> own = model_of(spec);
+  std::map<std::string, std::string> names = index.model;
+  names.insert(own.begin(), own.end());
+  for (const auto& [name, any] : names) {
+    const std::string value = value_in(own, name);
     const std::string there = value_in(index.model, name);
     if (there == value) continue;
     const auto said = [flag = flag_of(name),

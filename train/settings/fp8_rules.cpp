@@ -34,6 +34,12 @@ void check_fp8(const RunSpec& spec) {
   const ModelConfig config = model_config(spec);
   check_width("--d-model", config.d_model, "--d-model 768 --heads 12");
   check_width("--d-ff", config.d_ff, "--d-ff 3072");
+  if (config.head_size != 0 && config.q_dim() % kMultiple != 0) {
+    throw UsageError("--head-dim", std::to_string(config.head_size),
+                     "makes queries of " + std::to_string(config.q_dim()) +
+                         " numbers, no multiple of 16, which the products of --precision fp8 need",
+                     "--d-model 768 --heads 12 --head-dim 64");
+  }
   if (config.kv_dim() % kMultiple != 0) {
     throw UsageError("--kv-heads", std::to_string(config.kv_heads),
                      "makes keys of " + std::to_string(config.kv_dim()) +

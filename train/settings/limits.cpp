@@ -1,5 +1,7 @@
 #include "train/settings/limits.h"
 
+#include <algorithm>
+
 #include "model/parameter_table.h"
 #include "text/quantity.h"
 
@@ -22,7 +24,8 @@ bool may_keep_scores(const RunSpec& spec, const ModelConfig& config) {
 // Bytes of one token in one block.
 double block_bytes_per_token(const RunSpec& spec, const ModelConfig& config) {
   const double square = may_keep_scores(spec, config) ? number(spec.context_length) : 1;
-  return 256 * number(config.d_model) + 64 * number(config.d_ff) +
+  const double q_dim = number(config.head_dim()) * number(config.heads);
+  return 256 * std::max(number(config.d_model), q_dim) + 64 * number(config.d_ff) +
          64 * number(config.heads) * square;
 }
 

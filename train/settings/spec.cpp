@@ -41,6 +41,10 @@ ModelConfig model_config(const RunSpec& spec) {
   // A new head count means new key/value heads too, unless they are given.
   if (spec.heads != 0 && spec.kv_heads == 0) put(config.kv_heads, spec.heads);
   for (const auto& [given, size] : kDimensionSettings) put(config.*size, spec.*given);
+  for (const auto& [given, on] : kLayerSettings) {
+    changed = changed || config.*on != spec.*given;
+    config.*on = spec.*given;
+  }
   if (changed) config.name = "custom";
   try {
     validate(config);

@@ -39,6 +39,10 @@ struct RunSpec {
   int64_t heads = 0;
   int64_t kv_heads = 0;
   int64_t vocab_size = 0;
+  int64_t head_dim = 0;          // elements of a head; 0 = d_model / heads
+  bool tied_embeddings = false;  // the token table is the output head: one parameter less
+  bool qkv_bias = false;         // biases of the query, key and value projections
+  bool qk_norm = false;  // RMSNorm of query and key heads; it saves their projections in FP32
   int64_t context_length = 512;  // tokens per sequence; eager attention saves O(context^2)
   int64_t batch_size = 4;        // sequences per step; activations grow linearly with it
 
@@ -120,8 +124,21 @@ inline constexpr auto kDimensionSettings = std::to_array<DimensionSetting>({
     {&RunSpec::heads, &ModelConfig::heads},
     {&RunSpec::kv_heads, &ModelConfig::kv_heads},
     {&RunSpec::vocab_size, &ModelConfig::vocab_size},
+    {&RunSpec::head_dim, &ModelConfig::head_size},
 });
 static_assert(kDimensionSettings.size() == kDimensions.size());
+
+// The setting of each layer that a model may have besides.
+struct LayerSetting {
+  bool RunSpec::*given;
+  bool ModelConfig::*on;
+};
+inline constexpr auto kLayerSettings = std::to_array<LayerSetting>({
+    {&RunSpec::tied_embeddings, &ModelConfig::tied_embeddings},
+    {&RunSpec::qkv_bias, &ModelConfig::qkv_bias},
+    {&RunSpec::qk_norm, &ModelConfig::qk_norm},
+});
+static_assert(kLayerSettings.size() == kLayerSwitches.size());
 
 // Section of --help.
 enum class FieldGroup { kModel, kStep, kGeneration, kMeasurement };

@@ -42,6 +42,13 @@ std::vector<Field> model_fields() {
       integer<&R::kv_heads, 0, kHuge>({"kv_heads", "key/value heads (0 = as in the named shape)"}),
       integer<&R::vocab_size, 0, kHuge>(
           {"vocab_size", "vocabulary size (0 = as in the named shape)"}),
+      integer<&R::head_dim, 0, kHuge>({"head_dim", "elements of a head (0 = d_model / heads)"}),
+      on_off<&R::tied_embeddings>(
+          {.name = "tied_embeddings", .help = "use the token table as output head, one parameter"}),
+      on_off<&R::qkv_bias>(
+          {.name = "qkv_bias", .help = "biases in the query, key and value projections"}),
+      on_off<&R::qk_norm>(
+          {.name = "qk_norm", .help = "RMSNorm of each query and key head before its rotation"}),
       integer<&R::context_length, 1, 1 << 24>({.name = "context_length",
                                                .help = "tokens per sequence",
                                                .in_name = InName::kAlways,
@@ -80,7 +87,11 @@ std::vector<Field> step_fields() {
                          .help = "implementation of the operations",
                          .beside = {{"profile_type", {"forward-backward", "training"}},
                                     {"precision", {"fp32", "tf32", "fp16", "bf16"}},
-                                    {"attention", {"eager", "sdpa"}}}}),
+                                    {"attention", {"eager", "sdpa"}},
+                                    {"head_dim", {"0"}},
+                                    {"tied_embeddings", {"false"}},
+                                    {"qkv_bias", {"false"}},
+                                    {"qk_norm", {"false"}}}}),
       on_off<&R::step_graph>({.name = "step_graph",
                               .help = "run a whole step as one CUDA graph, captured once",
                               .sizes = false}),

@@ -77,15 +77,16 @@ class Fp8Product : public torch::autograd::Function<Fp8Product> {
 class Fp8Linear final : public Linear {
  public:
   using Linear::Linear;
-  Tensor forward(const Tensor& x) override { return fp8_linear(x, weight); }
+  Tensor forward(const Tensor& x) override { return with_bias(fp8_linear(x, weight)); }
 };
 
 // The layers inside attention and feed-forward.
 const LayerFactory& layers_in_blocks() {
   static const LayerFactory kLayers = [] {
     LayerFactory layers = eager_layers();
-    layers.linear = [](int64_t in, int64_t out, const LayerFactory::Options& options) -> Layer {
-      return std::make_shared<Fp8Linear>(in, out, options);
+    layers.linear = [](int64_t in, int64_t out, bool has_bias,
+                       const LayerFactory::Options& options) -> Layer {
+      return std::make_shared<Fp8Linear>(in, out, has_bias, options);
     };
     return layers;
   }();

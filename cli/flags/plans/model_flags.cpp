@@ -14,6 +14,7 @@ std::vector<Flag> model_flags(const std::string& what, const std::string& usual,
        .group = group,
        .example = "--model-size " + usual}};
   for (const Dimension& dimension : kDimensions) {
+    if (dimension.letter == 'K') continue;  // plans take d_model / heads
     const Field& field = *find_field(dimension.name);
     flags.push_back({.name = without_dashes(field.flag()),
                      .value = "N",
@@ -32,7 +33,9 @@ ModelConfig shape_from(const Arguments& arguments, const std::string& usual) {
     if (arguments.has(flag)) field.set(spec, arguments.get(flag));
   };
   set("model_size");
-  for (const Dimension& dimension : kDimensions) set(dimension.name);
+  for (const Dimension& dimension : kDimensions) {
+    if (dimension.letter != 'K') set(dimension.name);
+  }
   return model_config(spec);
 }
 

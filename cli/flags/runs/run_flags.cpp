@@ -82,7 +82,8 @@ std::vector<Flag> run_flags(bool list) {
 void spell_out_config(Arguments& arguments) {
   const std::string word = arguments.get("config");
   if (word.empty()) throw UsageError("--config", word, "is empty", "--config llama-3.1-8b");
-  for (const std::string flag : {"model-size", "d-model", "d-ff", "layers", "heads", "kv-heads"}) {
+  for (const std::string flag : {"model-size", "d-model", "d-ff", "layers", "heads", "kv-heads",
+                                 "head-dim", "tied-embeddings", "qkv-bias", "qk-norm"}) {
     if (!arguments.has(flag)) continue;
     throw UsageError("--" + flag, arguments.get(flag),
                      "is in the file of --config; give one of them", "--config " + word);
@@ -92,6 +93,9 @@ void spell_out_config(Arguments& arguments) {
   for (const Dimension& dimension : kDimensions) {
     const std::string flag = without_dashes(find_field(dimension.name)->flag());
     if (!arguments.has(flag)) arguments.values[flag] = std::to_string(shape.*dimension.size);
+  }
+  for (const LayerSwitch& layer : kLayerSwitches) {
+    if (shape.*layer.on) arguments.values[without_dashes(find_field(layer.name)->flag())] = "true";
   }
 }
 

@@ -85,9 +85,10 @@ std::string device_name(const Record& record) {
 namespace {
 
 bool asks_for_same_shape(const RunSpec& a, const RunSpec& b) {
+  const auto same = [&](const auto& one) { return a.*one.given == b.*one.given; };
   return a.model_size == b.model_size &&
-         std::all_of(kDimensionSettings.begin(), kDimensionSettings.end(),
-                     [&](const DimensionSetting& one) { return a.*one.given == b.*one.given; });
+         std::all_of(kDimensionSettings.begin(), kDimensionSettings.end(), same) &&
+         std::all_of(kLayerSettings.begin(), kLayerSettings.end(), same);
 }
 
 // model_config(), cached: a row needs it once for each dimension.

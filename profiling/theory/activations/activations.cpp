@@ -56,10 +56,11 @@ void add_block(RowBuilder& sheet) {
   add_norm_output(sheet, "ln1.output", {"q_proj", "k_proj", "v_proj"},
                   "model/layers.cpp RmsNorm::forward: weight * x");
   add_attention_rows(sheet);
-  add_weight(sheet, "q_proj", "D D");
+  const bool own_head_size = sheet.config().has_own_head_size();
+  add_weight(sheet, "q_proj", own_head_size ? "H*K D" : "D D");
   add_weight(sheet, "k_proj", "G*K D");
   add_weight(sheet, "v_proj", "G*K D");
-  add_weight(sheet, "output_proj", "D D");
+  add_weight(sheet, "output_proj", own_head_size ? "D H*K" : "D D");
   if (keeps_stream(sheet)) {
     sheet.add({.name = "attended",
                .shape = "B S D",
@@ -86,7 +87,7 @@ void add_head(RowBuilder& sheet) {
   add_norm_output(sheet, "ln_final.output", {"lm_head"},
                   "model/layers.cpp RmsNorm::forward: weight * x");
   sheet.begin(kHead);
-  add_weight(sheet, "lm_head", "V D");
+  add_weight(sheet, sheet.config().ties_head() ? "token_embeddings" : "lm_head", "V D");
   sheet.add({.name = "logits",
              .shape = "B S V",
              .dtype = sheet.compute(),

@@ -66,7 +66,7 @@ void add_disk_parameters(RowBuilder& sheet) {
   sheet.begin(kDiskParameters);
   for (const ParameterEntry& parameter : parameter_entries(sheet.config())) {
     if (!parameter.in_every_block()) continue;
-    sheet.add({.name = std::string(parameter.name) + ".weight",
+    sheet.add({.name = parameter.full_name(),
                .shape = parameter.shape,
                .dtype = sheet.weight(),
                .source = source,
@@ -112,7 +112,7 @@ void add_parameter_rows(RowBuilder& sheet, const std::string& stored) {
   sheet.begin(kParameters);
   for (const ParameterEntry& parameter : parameter_entries(sheet.config())) {
     const bool comes = offloaded && parameter.in_every_block();
-    sheet.add({.name = std::string(parameter.name) + ".weight",
+    sheet.add({.name = parameter.full_name(),
                .shape = parameter.shape,
                .dtype = sheet.weight(),
                .source = parameter.source,
@@ -123,7 +123,7 @@ void add_parameter_rows(RowBuilder& sheet, const std::string& stored) {
   sheet.begin(kHostParameters);
   for (const ParameterEntry& parameter : parameter_entries(sheet.config())) {
     if (!parameter.in_every_block()) continue;
-    sheet.add({.name = std::string(parameter.name) + ".weight",
+    sheet.add({.name = parameter.full_name(),
                .shape = parameter.shape,
                .dtype = sheet.weight(),
                .source = on_disk(spec)

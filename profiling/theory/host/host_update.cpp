@@ -15,17 +15,34 @@ namespace headroom {
 namespace {
 
 // The order in a block. The head's gradients come before, the token table's after.
-constexpr std::string_view kArrivals[] = {"ffn.w2",      "ffn.w3",           "ffn.w1",
-                                          "ln2",         "attn.output_proj", "attn.v_proj",
-                                          "attn.k_proj", "attn.q_proj",      "ln1"};
+constexpr std::string_view kArrivals[] = {"ffn.w2",           "ffn.w3",
+                                          "ffn.w1",           "ln2",
+                                          "attn.output_proj", "attn.v_proj.bias",
+                                          "attn.v_proj",      "attn.k_norm",
+                                          "attn.k_proj.bias", "attn.k_proj",
+                                          "attn.q_norm",      "attn.q_proj.bias",
+                                          "attn.q_proj",      "ln1"};
 
-// Two blocks stand for all: the next ones are alike.
+// null: the model has none of that name.
+const ParameterEntry* find_in(const RowBuilder& sheet, std::string_view name) {
+  const std::vector<ParameterEntry>& entries = parameter_entries(sheet.config());
+  const auto found = std::find_if(entries.begin(), entries.end(),
+                                  [&](const ParameterEntry& entry) { return entry.name == name; });
+  return found == entries.end() ? nullptr : &*found;
+}
+
+// Two blocks stand for all: the next ones are alike. A model has some of these parameters.
 std::vector<const ParameterEntry*> arrivals(const RowBuilder& sheet) {
-  std::vector<const ParameterEntry*> all = {find_parameter("lm_head"), find_parameter("ln_final")};
+  std::vector<const ParameterEntry*> all;
+  const auto add = [&](std::string_view name) {
+    if (const ParameterEntry* const entry = find_in(sheet, name)) all.push_back(entry);
+  };
+  add("lm_head");
+  add("ln_final");
   for (int64_t block = 0; block < std::min<int64_t>(sheet.config().layers, 2); ++block) {
-    for (const std::string_view name : kArrivals) all.push_back(find_parameter(name));
+    for (const std::string_view name : kArrivals) add(name);
   }
-  all.push_back(find_parameter("token_embeddings"));
+  add("token_embeddings");
   return all;
 }
 

@@ -11,10 +11,11 @@
 namespace headroom {
 namespace {
 
-// One of autocast's casts: the token table and the norm weights are in no product.
+// One of autocast's casts. Norms and biases are in no product, and a token table only if it is the
+// head.
 void add_cast(RowBuilder& sheet, const ParameterEntry& parameter, int64_t storages,
               const std::vector<std::string>& saved_by, const std::string& condition) {
-  sheet.add({.name = std::string(parameter.name) + ".weight",
+  sheet.add({.name = parameter.full_name(),
              .shape = parameter.shape,
              .dtype = sheet.compute(),
              .source = "model/layers.cpp Linear::forward: einsum ...i,oi->...o",

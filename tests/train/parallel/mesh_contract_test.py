@@ -102,6 +102,20 @@ ELSEWHERE = (
     ("dp=4", "--zero 1 --d-model 8 --d-ff 16 --vocab-size 10",
      "--optimizer-impl foreach --max-grad-norm 0.1"),
 )
+# A model with every layer that a model may have besides; by day the first two.
+BESIDES = "--tied-embeddings --qkv-bias --qk-norm --head-dim 12"
+OF_BESIDES = (
+    ("dp=2,tp=2", "--zero 3", "--max-grad-norm 0.1"),
+    ("tp=2", "--sequence-parallel", "--release-gradients"),
+    ("tp=2", "", HOST),
+    ("dp=2", "--bucket-bytes 1000", "--micro-batches 2 --max-grad-norm 0.1"),
+    ("dp=2", "--zero 1", HOST),
+    ("dp=2", "--zero 2 --kv-heads 2", f"{MASTERS} --micro-batches 2"),
+    ("dp=2", "--zero 3 --prefetch 0", f"{HOST} --recompute full --micro-batches 2"),
+    ("dp=4", "--zero 3 --shard-group 2 --reshard-after-forward never", "--recompute every:2"),
+    ("dp=2", "", f"{HOST} --param-offload cpu"),
+    ("dp=2,tp=2", "--zero 2 --sequence-parallel --kv-heads 2", "--activations offload:min=0"),
+)
 WIDE_ELSEWHERE = (
     ("dp=2", "--zero 1", f"{HOST} --micro-batches 2 --max-grad-norm 0.1"),
     ("dp=4", "--zero 2", f"{HOST} --micro-batches 2 --max-grad-norm 0.1"),
@@ -335,13 +349,21 @@ class MeshContract(unittest.TestCase):
         self.assertEqual(meshed.keys(), weights.keys())
         for name, whole in weights.items():
             distance = (meshed[name].double() - whole.double()).norm() / whole.double().norm()
-            self.assertLess(distance.item(), bound, name)
+            # A softmax cancels what all its keys share, but for their positions: the gradient of a
+            # key's bias, which begins at 0, is a small difference of sums, and Adam scales it up.
+            factor = 20 if name.endswith("k_proj.bias") else 1
+            self.assertLess(distance.item(), factor * bound, name)
         return record["losses"], meshed
 
     def test_what_is_kept_elsewhere_changes_nothing(self):
         for mesh, sharing, technique in some(ELSEWHERE) + (WIDE_ELSEWHERE if WIDE else ()):
             with self.subTest(f"{mesh} {sharing}; {technique}"):
                 self.check(mesh, sharing, technique)
+
+    def test_of_a_model_with_tied_embeddings_biases_and_norms_of_heads(self):
+        for mesh, sharing, technique in OF_BESIDES if WIDE else OF_BESIDES[:2]:
+            with self.subTest(f"{mesh} {sharing}; {technique}"):
+                self.check(mesh, f"{BESIDES} {sharing}", technique)
 
     def test_losses_and_weights_are_those_of_one_rank(self):
         meshes = {**MESHES, **(WIDE_MESHES if WIDE else {})}

@@ -99,6 +99,7 @@ def quick_grids():
     yield from grids_of_optimizers()
     yield from grids_of_checkpointing()
     yield from grids_of_fp8()
+    yield from grids_of_layers_besides()
 
 
 def grids_of_precision():
@@ -205,6 +206,31 @@ def grids_of_fp8():
            "activations": "exact,int8:block=100,min=0"}
     yield {**fp8, "device": "virtual:h200", "micro_batches": "3", "max_grad_norm": "1"}
     yield {**fp8, "device": "virtual:h200", "release_gradients": "true", "attention": "eager,sdpa"}
+
+
+BESIDES = {"tied_embeddings": "true", "qkv_bias": "true", "qk_norm": "true", "head_dim": "40",
+           "kv_heads": "2", "device": "virtual:h200", "profile_type": "training"}
+
+
+def grids_of_layers_besides():
+    each = {**BESIDES, "tied_embeddings": "false,true", "qkv_bias": "false,true",
+            "qk_norm": "false,true", "head_dim": "0,40", "context_length": "33"}
+    yield {**each, "precision": PRECISIONS, "attention": "eager,sdpa"}
+    yield {**each, "weights": "bf16", "master_weights": "none,fp32"}
+    yield {**each, "precision": "fp32,bf16", "checkpoint": f"none,{CHECKPOINTS}",
+           "activations": "exact,int8:min=0,offload:min=4KiB"}
+    yield {**each, "release_gradients": "true", "precision": "fp32,bf16"}
+    yield {**each, "precision": "fp32,bf16", "optimizer_offload": "cpu", "micro_batches": "1,3",
+           "param_offload": "none,cpu"}
+    # The largest consecutive gradients are in the blocks.
+    yield {**each, "vocab_size": "50", "optimizer_offload": "cpu", "context_length": "7",
+           "precision": "fp32,bf16"}
+    yield {**each, "optimizer": "lion,adam8bit,adam-mini,muon", "max_grad_norm": "0,1",
+           "context_length": "7"}
+    yield {**each, "profile_type": "forward,forward-grad,forward-backward",
+           "precision": "fp32,bf16"}
+    yield {**BESIDES, "precision": "fp8", "context_length": "16", "checkpoint": "none,full",
+           "head_dim": "0,48"}
 
 
 def wide_grids():

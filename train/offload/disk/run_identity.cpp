@@ -23,6 +23,7 @@ std::string run_identity(const RunSpec& spec) {
   };
   for (const char* name : kSaid) say(name, true);
   for (const Dimension& dimension : kDimensions) say(dimension.name, false);
+  for (const LayerSwitch& layer : kLayerSwitches) say(layer.name, false);
   for (const char* name : kIfChanged) say(name, false);
   return join(parts, " ");
 }

@@ -49,6 +49,7 @@ void FullySharded::take_rest(Transformer& model) {
   table_ = share("token_embeddings", table);
   if (table_ != nullptr) std::rotate(units_.begin(), units_.end() - 1, units_.end());
   head_ = share("lm_head", head);
+  is_tied_ = table_ != nullptr && head_ != nullptr && !head.contains("lm_head.weight");
   if (table_ != nullptr && !blocks_.empty()) with_table_ = blocks_.front();
   for (const auto& unit : units_) {
     FsdpUnit* const own = unit.get();
@@ -109,8 +110,23 @@ void FullySharded::set(const NamedTensors& numbers) const {
 
 // Backward has reached the last block, so the head is no longer needed; its gradients may wait.
 void FullySharded::wait_for(int64_t index) {
-  if (in_backward() && index + 1 == count() && head_ != nullptr) head_->drop();
+  if (in_backward() && index + 1 == count()) drop_head();
   block(index).wait();
+}
+
+void FullySharded::fetch_head() {
+  if (head_ != nullptr) head_->fetch();
+  if (is_tied_) table_->fetch();
+}
+
+void FullySharded::wait_for_head() {
+  if (head_ != nullptr) head_->wait();
+  if (is_tied_) table_->wait();
+}
+
+void FullySharded::drop_head() {
+  if (head_ != nullptr) head_->drop();
+  if (is_tied_) table_->drop();
 }
 
 BlockRunner FullySharded::around(BlockRunner inner) {
@@ -120,11 +136,11 @@ BlockRunner FullySharded::around(BlockRunner inner) {
     if (!in_backward() && index == 0 && table_ != nullptr) table_->drop();
     if (!in_backward() && is_last(index)) settle_sums();
     const bool head_follows = !in_backward() && index + 1 == count() && head_ != nullptr;
-    if (head_follows && ahead() > 0) head_->fetch();
+    if (head_follows && ahead() > 0) fetch_head();
     Tensor y_BSD = run(index, block, x_BSD);
     if (head_follows) {
-      head_->fetch();
-      head_->wait();
+      fetch_head();
+      wait_for_head();
     }
     return y_BSD;
   };
@@ -171,15 +187,15 @@ void FullySharded::begin_backward(const Task& task) {
     unit->begin_backward(task.ends_step || zero_ > 1, task.ends_step);
   }
   // Other forwards and backwards may have run since the head's forward.
-  if (!task.is_last || head_ == nullptr) return;
-  head_->fetch();
-  head_->wait();
+  if (!task.is_last) return;
+  fetch_head();
+  wait_for_head();
 }
 
 // At most two neighbouring units' gradients are on the card.
 void FullySharded::completed(FsdpUnit& unit, size_t parameter) {
   if (!unit.take(parameter)) return;
-  if (&unit == head_) head_->drop();
+  if (&unit == head_) drop_head();
   const std::vector<FsdpUnit*> before = std::exchange(adding_up_, {});
   if (&unit != with_table_) {
     if (&unit == table_ && with_table_ != nullptr) adding_up_.push_back(with_table_);

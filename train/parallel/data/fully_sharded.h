@@ -11,7 +11,8 @@
 //   blocks come and go like offloaded ones (Note [Blocks that come and go]). The token table is
 //   there until the first block runs. The head is there from the last block's forward until its
 //   backward has ended; without prefetch it comes after that forward. Where a backward of another
-//   micro-batch comes between, the head is gathered again.
+//   micro-batch comes between, the head is gathered again. With tied embeddings the table comes and
+//   goes with the head once more, and the head's unit is the final norm alone.
 // Limits: collectives run in the order of the blocks, which is the same on every replica.
 #pragma once
 
@@ -75,6 +76,10 @@ class FullySharded final : public StepHook, public BlockPrefetcher {
   void fetch(int64_t index) override { block(index).fetch(); }
   void wait_for(int64_t index) override;
   void drop(int64_t index) override { block(index).drop(); }
+  // Of the units that the head computes with: its own, and the token table if that is its weight.
+  void fetch_head();
+  void wait_for_head();
+  void drop_head();
   void completed(FsdpUnit& unit, size_t parameter);
   void settle_sums();
 
@@ -84,6 +89,7 @@ class FullySharded final : public StepHook, public BlockPrefetcher {
   std::vector<FsdpUnit*> blocks_;
   FsdpUnit* table_ = nullptr;  // both null if this part of a model has none
   FsdpUnit* head_ = nullptr;
+  bool is_tied_ = false;            // the table is the head's weight
   FsdpUnit* with_table_ = nullptr;  // the block whose gradients are sent with the token table's
   std::vector<std::unique_ptr<GradientHooks>> hooks_;  // by unit
   std::vector<FsdpUnit*> adding_up_;                   // their sum began last; it may be incomplete

@@ -75,9 +75,9 @@ LayerFactory tensor_parallel_layers(const LayerFactory& layers, RankGroup& ranks
   using Options = LayerFactory::Options;
   LayerFactory split = layers;
   split.embedding = [layers, &ranks, by_tokens](int64_t vocab_size, int64_t d_model,
-                                                const Options& options) -> Layer {
-    return std::make_shared<AroundTable>(layers.embedding(vocab_size, d_model, options), ranks,
-                                         by_tokens, vocab_size);
+                                                double deviation, const Options& options) -> Layer {
+    return std::make_shared<AroundTable>(layers.embedding(vocab_size, d_model, deviation, options),
+                                         ranks, by_tokens, vocab_size);
   };
   split.feed_forward = [layers, &ranks, by_tokens](const LayerFactory&, const ModelConfig& config,
                                                    const Options& options) -> Layer {
@@ -94,6 +94,9 @@ LayerFactory tensor_parallel_layers(const LayerFactory& layers, RankGroup& ranks
                                            const Options& options) -> Layer {
     return std::make_shared<AroundHead>(layers.head(layers, d_model, outputs, options), ranks,
                                         by_tokens);
+  };
+  split.tied_head = [layers, &ranks, by_tokens](const LayerFactory&, const Tensor& table) -> Layer {
+    return std::make_shared<AroundHead>(layers.tied_head(layers, table), ranks, by_tokens);
   };
   return split;
 }

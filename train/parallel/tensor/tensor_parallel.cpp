@@ -9,8 +9,10 @@ namespace headroom {
 using torch::Tensor;
 
 namespace {
+// The head's weight is the token table if the model has tied embeddings.
 constexpr const char* kHead = "lm_head.weight";
-}
+constexpr const char* kTable = "token_embeddings.weight";
+}  // namespace
 
 LayerFactory TensorParallel::layers(const LayerFactory& whole) const {
   return tensor_parallel_layers(whole, *ranks_, by_tokens_);
@@ -39,7 +41,8 @@ void TensorParallel::take_rest(Transformer& model) {
 }
 
 Tensor TensorParallel::loss(const Tensor& logits_BSV, const Tensor& targets_BS) const {
-  return cross_entropy_of_ranks(logits_BSV, targets_BS, range(cuts_.at(kHead)).begin, *ranks_);
+  const Cut& head = cuts_.at(cuts_.contains(kHead) ? kHead : kTable);
+  return cross_entropy_of_ranks(logits_BSV, targets_BS, range(head).begin, *ranks_);
 }
 
 bool TensorParallel::is_whole(const std::string& parameter) const {
@@ -105,10 +108,10 @@ NamedTensors TensorParallel::whole(const NamedTensors& own, torch::Device device
 
 void TensorParallel::finish_gradients(const std::vector<std::string>& names,
                                       const std::vector<Tensor>& gradients) const {
-  if (!by_tokens_) return;
   std::vector<Tensor> parts;
   for (size_t i = 0; i < names.size(); ++i) {
-    if (is_whole(names[i]) && gradients[i].defined()) parts.push_back(gradients[i]);
+    const bool is_part = is_whole(names[i]) && (by_tokens_ || is_of_each_head(names[i]));
+    if (is_part && gradients[i].defined()) parts.push_back(gradients[i]);
   }
   if (!parts.empty()) ranks_->all_reduce(parts)->wait();
 }

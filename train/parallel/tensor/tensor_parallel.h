@@ -50,8 +50,9 @@ class TensorParallel {
   // host; results are where the inputs are. device: the ranks'. All ranks must call this.
   NamedTensors whole(const NamedTensors& own, torch::Device device) const;
 
-  // With sequence parallelism each rank's gradient of a whole parameter covers only its tokens:
-  // this sums them. names: the parameters of the gradients.
+  // With sequence parallelism each rank's gradient of a whole parameter covers only its tokens, and
+  // that of a norm of heads always only its heads: this sums them. names: the gradients'
+  // parameters.
   void finish_gradients(const std::vector<std::string>& names,
                         const std::vector<torch::Tensor>& gradients) const;
 

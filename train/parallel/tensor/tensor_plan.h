@@ -10,6 +10,8 @@ namespace headroom {
 
 // By the parameter's name in a state_dict: "layers.3.attn.q_proj.weight".
 Split split_of(std::string_view parameter);
+// True for a norm of query or key heads: every rank has all of it, and uses it on its own heads.
+bool is_of_each_head(std::string_view parameter);
 
 // Part `index` of `total` cut into `count` equal pieces, the last ones shorter.
 struct Range {

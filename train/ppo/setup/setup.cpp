@@ -27,6 +27,7 @@ bool changes_nothing_without_training(const std::string& field) {
 void set_shape(RunSpec& spec, const std::string& size) {
   spec.model_size = size;
   for (const DimensionSetting& dimension : kDimensionSettings) spec.*dimension.given = 0;
+  for (const LayerSetting& layer : kLayerSettings) spec.*layer.given = false;
 }
 
 }  // namespace

@@ -21,6 +21,28 @@ void add_heads(RowBuilder& sheet, const std::string& condition, int64_t storages
              .storages = storages});
 }
 
+// RMSNorm of each head of the projection, (B, S, heads, K), in FP32.
+void add_head_norm(RowBuilder& sheet, const std::string& name, const std::string& heads) {
+  const std::string source = "model/layers.cpp RmsNorm::forward: ";
+  const bool is_projection = sheet.compute() == DType::kFp32;
+  sheet.add({.name = name + ".input",
+             .shape = "B S " + heads + " K",
+             .source = is_projection ? "model/attention.cpp CausalSelfAttention::forward"
+                                     : source + "x_BSD.to(kFloat32)",
+             .saved_by = {"PowBackward0.self", "MulBackward0.self"},
+             .condition = is_projection ? "the projection" : "an FP32 copy of the projection"});
+  sheet.add({.name = name + ".inverse_rms",
+             .shape = "B S " + heads + " 1",
+             .source = source + "rsqrt",
+             .saved_by = {"RsqrtBackward0.result", "MulBackward0.other"},
+             .condition = "a norm is FP32 in every precision"});
+  sheet.add({.name = name + ".normalized",
+             .shape = "B S " + heads + " K",
+             .source = source + "x * inverse_rms",
+             .saved_by = {"MulBackward0.other"},
+             .condition = "for the gradient of the norm's weight"});
+}
+
 // cos * even, sin * odd, sin * even, cos * odd, for q and for k.
 void add_rotary(RowBuilder& sheet) {
   const std::vector<std::string> four(4, "MulBackward0.self");
@@ -246,6 +268,10 @@ void add_sdpa(RowBuilder& sheet) {
 }  // namespace
 
 void add_attention_rows(RowBuilder& sheet) {
+  if (sheet.config().qk_norm) {
+    add_head_norm(sheet, "q_norm", "H");
+    add_head_norm(sheet, "k_norm", "G");
+  }
   add_rotary(sheet);
   if (sheet.spec().attention == Attention::kEager) {
     add_eager(sheet);

@@ -38,7 +38,7 @@ void add_norm_output(RowBuilder& sheet, const std::string& name,
 }
 
 void add_weight(RowBuilder& sheet, const std::string& name, const std::string& shape) {
-  if (sheet.fp8() && name != "lm_head") {
+  if (sheet.fp8() && name != "lm_head" && name != "token_embeddings") {
     return sheet.alias({.name = name + ".weight",
                         .shape = shape,
                         .source = "train/techniques/fp8_linear.cpp Fp8Product::forward",
