@@ -102,15 +102,17 @@ ELSEWHERE = (
     ("dp=4", "--zero 1 --d-model 8 --d-ff 16 --vocab-size 10",
      "--optimizer-impl foreach --max-grad-norm 0.1"),
 )
-# A model with every layer that a model may have besides; by day the first two.
+# A model with every layer that a model may have besides; by day the first two. A softmax cancels most
+# of a key's bias, so that its gradient is a small difference of sums. Adam makes a whole step of it, whose
+# sign a rounding can change (one rank with another attention differs there too); SGD does not.
 BESIDES = "--tied-embeddings --qkv-bias --qk-norm --head-dim 12"
 OF_BESIDES = (
     ("dp=2,tp=2", "--zero 3", "--max-grad-norm 0.1"),
-    ("tp=2", "--sequence-parallel", "--release-gradients"),
-    ("tp=2", "", HOST),
+    ("tp=2", "--sequence-parallel", "--release-gradients --optimizer sgd"),
+    ("tp=2", "", "--optimizer sgd --recompute full"),
     ("dp=2", "--bucket-bytes 1000", "--micro-batches 2 --max-grad-norm 0.1"),
     ("dp=2", "--zero 1", HOST),
-    ("dp=2", "--zero 2 --kv-heads 2", f"{MASTERS} --micro-batches 2"),
+    ("dp=2", "--zero 2 --kv-heads 2", "--micro-batches 2"),
     ("dp=2", "--zero 3 --prefetch 0", f"{HOST} --recompute full --micro-batches 2"),
     ("dp=4", "--zero 3 --shard-group 2 --reshard-after-forward never", "--recompute every:2"),
     ("dp=2", "", f"{HOST} --param-offload cpu"),
@@ -349,10 +351,7 @@ class MeshContract(unittest.TestCase):
         self.assertEqual(meshed.keys(), weights.keys())
         for name, whole in weights.items():
             distance = (meshed[name].double() - whole.double()).norm() / whole.double().norm()
-            # A softmax cancels what all its keys share, but for their positions: the gradient of a
-            # key's bias, which begins at 0, is a small difference of sums, and Adam scales it up.
-            factor = 20 if name.endswith("k_proj.bias") else 1
-            self.assertLess(distance.item(), factor * bound, name)
+            self.assertLess(distance.item(), bound, name)
         return record["losses"], meshed
 
     def test_what_is_kept_elsewhere_changes_nothing(self):
