@@ -58,6 +58,7 @@ complete_example() {
       [[ $example == *--profile-type* ]] || words+=(--profile-type training)
       [[ $example != *--param-offload* || $example == *--profile-type* ]] ||
         words+=(--optimizer-offload cpu)
+      [[ $example != *--kernels* || $example == *--device* ]] || words+=(--device cpu)
       ;;
     fit)
       [[ $example == *--card* ]] || words+=(--card rtx4090)

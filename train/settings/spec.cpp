@@ -49,9 +49,12 @@ ModelConfig model_config(const RunSpec& spec) {
   try {
     validate(config);
   } catch (const std::invalid_argument& error) {
+    const std::string what = error.what();
     throw UsageError(
-        std::string(error.what()) +
-        " (example: --d-model 512 --d-ff 2048 --layers 8 --heads 8 --vocab-size 10000)");
+        what +
+        (what.starts_with("--head-dim")
+             ? " (example: --head-dim 64)"
+             : " (example: --d-model 512 --d-ff 2048 --layers 8 --heads 8 --vocab-size 10000)"));
   }
   return config;
 }
@@ -105,7 +108,8 @@ void check_beside(const RunSpec& spec) {
       if (is_one_of(value, beside.values)) continue;
       throw UsageError(other.flag(), value,
                        "does not run with " + given + "; allowed there: " + join(beside.values),
-                       given + " " + other.flag() + " " + beside.values.back());
+                       given + " " + other.flag() + (value == "true" ? "=" : " ") +  // a switch
+                           beside.values.back());
     }
   }
 }

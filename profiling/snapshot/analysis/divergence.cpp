@@ -165,9 +165,12 @@ std::vector<LineDifference> differing_lines(const Replayed& a, const Replayed& b
   }
   join_moved_lines(rows);
   std::erase_if(rows, is_equal);
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& one, const auto& other) {
-    return std::abs(one.change()) > std::abs(other.change());
-  });
+  // Equal changes by name, so that their order is the same after an edit of the program.
+  const auto order = [](const LineDifference& row) {
+    return std::pair(-std::abs(row.change()), without_line_numbers(row.line));
+  };
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const auto& one, const auto& other) { return order(one) < order(other); });
   return rows;
 }
 

@@ -32,6 +32,11 @@ for flag in load-checkpoint save-checkpoint alloc-conf; do
 done
 expect 2 "--forbid: 'recompute' is in --allow too" fit "${small[@]}" --card h200 --allow checkpoint --forbid recompute
 expect 2 '--heads: 7 does not divide' profile "${small[@]}" --heads 7
+expect 2 "--head-dim: 7 is odd; rotary positions need an even one .*example: .*--head-dim 64" profile "${small[@]}" --head-dim 7
+expect 2 "--mesh: .pp=2. has the token table on the first stage .*example: --mesh dp=2,tp=2 --tied-embeddings" profile "${small[@]}" --tied-embeddings --mesh pp=2
+for layer in tied-embeddings qkv-bias qk-norm; do
+  expect 2 "--$layer: .true. does not run with --kernels compiled" profile "${small[@]}" --profile-type training --device virtual:h200 --kernels compiled "--$layer"
+done
 expect 2 "--device: 'gpu' is unknown" profile "${small[@]}" --device gpu
 expect 2 "--deadline: 'soon' is not a number" profile "${small[@]}" --deadline soon
 expect 2 "--device: 'cuda:x' names no card; .*example: --device " profile "${small[@]}" --device cuda:x

@@ -25,7 +25,8 @@ from safetensors_file import load, save  # noqa: E402
 from sdpa_fused import SdpaFused  # noqa: E402
 from workload import DIMENSIONS, Batch, TokenStream, make_parser, parse  # noqa: E402
 
-CASES = json.loads((BASELINES / "baselines.json").read_text())["cases"]
+BASELINE_CASES = json.loads((BASELINES / "baselines.json").read_text())["cases"]
+CASES = [case for case in BASELINE_CASES if not case["shape"].get("qk_norm")]  # layers that no peer has
 DIMENSION_FLAGS = {name: f"--{name.replace('_', '-')}" for name in DIMENSIONS}
 # Takes the flags of `headroom profile`; the arithmetic is the eager peer's.
 STAND_IN = """#!{python}
@@ -74,7 +75,7 @@ class Baselines(unittest.TestCase):
         self.assertEqual(make_baselines.check(BASELINES), [])
 
     def test_files_stay_small(self):
-        self.assertLess(sum(path.stat().st_size for path in BASELINES.glob("*.*")), 500_000)
+        self.assertLess(sum(path.stat().st_size for path in BASELINES.glob("*.*")), 600_000)
 
 
 class PeersAgainstBaselines(unittest.TestCase):

@@ -73,8 +73,10 @@ def live_in_clipping(headroom, record):
     names |= {"device", "profile_type", "precision", "attention", "context_length", "kv_heads",
               "micro_batches", "max_grad_norm", "optimizer", "optimizer_impl", "weights",
               "master_weights", "checkpoint", "activations", "optimizer_offload",
-              "param_offload"}
-    flags = [f"--{name.replace('_', '-')}={record['spec'][name]}" for name in sorted(names)]
+              "param_offload", "tied_embeddings", "qkv_bias", "qk_norm", "head_dim"}
+    values = {name: str(record["spec"][name]) for name in sorted(names)}
+    flags = [f"--{name.replace('_', '-')}={value.replace('True', 'true').replace('False', 'false')}"
+             for name, value in values.items()]
     done = subprocess.run([headroom, "theory", "--format", "csv", *flags], capture_output=True,
                           text=True, check=True)
     for _, row, column, value in csv.reader(io.StringIO(done.stdout)):
