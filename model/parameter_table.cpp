@@ -27,7 +27,7 @@ std::string_view without_layer_and_ending(std::string_view name) {
 constexpr const char* kAttention = "model/attention.cpp CausalSelfAttention";
 constexpr const char* kNorm = "model/layers.cpp RmsNorm";
 
-// What decides the entries.
+// The settings that decide which entries a model has.
 struct EntryKind {
   bool tied, bias, norms, own_head_size;
 };

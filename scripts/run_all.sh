@@ -10,8 +10,8 @@ done
 # shellcheck source-path=SCRIPTDIR source=fit_cards.sh
 source "$part_folder/fit_cards.sh"
 
-# What no part runs: the Google Benchmark program, and libraries of `headroom dryrun`. The first tables do not wait for
-# them.
+# Builds the Google Benchmark program and libraries of `headroom dryrun`. No part runs them, so the first tables do not wait
+# for them.
 build_others() {
   [[ -z "${HEADROOM_BIN:-}" ]] || return 0 # a program that is already built
   step headroom_bench build headroom_bench headroom_operations headroom_breakdown

@@ -234,7 +234,7 @@ CheckpointIndex read_index(const std::string& checkpoint) {
 
 std::vector<std::string> check_same_run(const std::string& checkpoint, const CheckpointIndex& index,
                                         const RunSpec& spec) {
-  // What an index does not name is at its default.
+  // A setting that an index does not name has its default.
   const auto value_in = [](const std::map<std::string, std::string>& values,
                            const std::string& name) {
     if (const auto it = values.find(name); it != values.end()) return it->second;

@@ -5,11 +5,15 @@
 
 namespace headroom {
 
-std::string short_function(std::string_view name) {
+std::string without_anonymous_namespaces(std::string name) {
   constexpr std::string_view kAnonymous = "(anonymous namespace)::";
-  std::string text(name);
-  for (size_t at = text.find(kAnonymous); at != std::string::npos; at = text.find(kAnonymous))
-    text.erase(at, kAnonymous.size());
+  for (size_t at = name.find(kAnonymous); at != std::string::npos; at = name.find(kAnonymous))
+    name.erase(at, kAnonymous.size());
+  return name;
+}
+
+std::string short_function(std::string_view name) {
+  std::string text = without_anonymous_namespaces(std::string(name));
   const size_t end = text.find_first_of("({[");  // "main::{lambda()#1}", "step() [clone .cold]"
   const bool is_call = text.substr(0, end).ends_with("operator");  // "Gather::operator()(int)"
   if (end != std::string::npos) text.resize(is_call ? end + 2 : end);

@@ -7,14 +7,17 @@
 
 namespace headroom {
 
+// "(anonymous namespace)::Net" as "Net".
+std::string without_anonymous_namespaces(std::string name);
+
 // "(anonymous namespace)::Net::forward(at::Tensor const&)" as "Net::forward".
 std::string short_function(std::string_view name);
 
-// Of libtorch, of the standard library, or of the program's start; also "". By the demangled
-// symbol.
+// True if a demangled symbol belongs to libtorch, to the standard library or to the program's
+// start; true for "".
 bool is_of_library(std::string_view symbol);
 
-// A header of libtorch, of the system or of the compiler.
+// True if the file is a header of libtorch, of the system or of the compiler.
 bool is_library_header(std::string_view file);
 
 }  // namespace headroom

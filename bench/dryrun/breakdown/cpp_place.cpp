@@ -115,7 +115,7 @@ class PlaceNames {
   }
 
  private:
-  // Those of all stacks until now.
+  // Names the counters of all stacks that were taken until now.
   void name_all() {
     const std::vector<LoadedCode> loaded = loaded_code();
     std::vector<std::vector<void*>> counters(loaded.size());

@@ -7,7 +7,6 @@
 #include <map>
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <typeinfo>
 #include <unordered_map>
 #include <unordered_set>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "bench/dryrun/breakdown/context.h"
+#include "bench/dryrun/breakdown/cpp_function.h"
 #include "bench/dryrun/breakdown/watch.h"
 
 namespace headroom {
@@ -45,11 +45,8 @@ AllOwned& all_owned() {
 
 // "torch::nn::Linear" of a LinearImpl. No spaces: a row's type follows the first.
 std::string class_name(const std::type_info& type) {
-  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
-  std::string name = c10::demangle(type.name());
+  std::string name = without_anonymous_namespaces(c10::demangle(type.name()));
   if (name.ends_with("Impl")) name.resize(name.size() - 4);
-  for (size_t at = name.find(kAnonymous); at != std::string::npos; at = name.find(kAnonymous))
-    name.erase(at, kAnonymous.size());
   std::erase(name, ' ');
   return name;
 }

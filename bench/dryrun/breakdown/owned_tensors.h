@@ -27,8 +27,9 @@ void name_tensors_below(const torch::nn::Module& root);
 
 // Tags the blocks of all modules' tensors and of their gradients.
 void tag_owned();
-// Those of parameters that no module has, and of the states of libtorch's own optimizers.
+// Tags the parameters that no module has, and their gradients.
 void tag_parameters_of(const torch::optim::Optimizer& optimizer);
+// Tags the states of libtorch's own optimizers.
 void tag_states_of(torch::optim::Optimizer& optimizer);
 // "torch::optim::AdamW (optimizer)".
 uint32_t number_of_optimizer(const torch::optim::Optimizer& optimizer);
