@@ -3,7 +3,7 @@
 #   readme_outputs.sh [--output-dir DIR]      DIR defaults to results/readme
 # A file begins with its command as it was run. Of a long report only some tables are kept; "..." stands where
 # one of them is cut, "pid" for a process number. scripts/upkeep/update_docs.sh puts the files into the documents. step.svg is drawn from the same step.
-# README_OUTPUTS=few leaves out what takes longest: part of `headroom dryrun`, and the commands of ./recipes/install.sh.
+# README_OUTPUTS=few leaves out what takes longest: searches for several GPUs, part of `headroom dryrun`, and the commands of ./recipes/install.sh.
 # Exit codes: 0 all are written, 2 usage, 3 a command failed, 5 headroom is not built, or there is no Python
 # with torch (then the files of `headroom dryrun` are left as they were and the rest is written).
 # shellcheck disable=SC2317 # filters are called by show()
@@ -82,9 +82,12 @@ show table.txt 0 'headroom table peak-memory runs.jsonl --format csv | cut -d , 
 show theory.txt 0 "headroom theory --model-size 2.7B >rows.txt && grep -E 'BHST|gate|q_BHSK' rows.txt | cut -c 1-109"
 show rlhf.txt 0 'headroom rlhf --model-size 7b --num-gpus 8 --card a100-80gb' setups
 show budget.txt 0 'headroom budget --card h100-80gb --model-size 7b --gpu-memory-utilization 0.4' first_table 5
-show fit_meshes.txt 0 'headroom fit --card h100-80gb --gpus 8 --model-size 7b --context-length 2048 --batch-size 4 --param-dtype bf16 --master-weights fp32 --attention sdpa --answers 2' meshes
 show fit_7b_16gib.txt 0 'headroom fit --card rtx4090 --bytes 16GiB --config llama-2-7b --context-length 512 --batch-size 1 --attention sdpa --answers 1' meshes
-show fit_32b.txt 0 'headroom fit --card rtx4090 --gpus 4 --model-size custom --d-model 5120 --d-ff 27648 --layers 64 --heads 40 --kv-heads 8 --vocab-size 152064 --context-length 512 --batch-size 1 --attention sdpa --answers 1' meshes
+few=${README_OUTPUTS:-}
+if [[ $few != few ]]; then
+  show fit_meshes.txt 0 'headroom fit --card h100-80gb --gpus 8 --model-size 7b --context-length 2048 --batch-size 4 --param-dtype bf16 --master-weights fp32 --attention sdpa --answers 2' meshes
+  show fit_32b.txt 0 'headroom fit --card rtx4090 --gpus 4 --model-size custom --d-model 5120 --d-ff 27648 --layers 64 --heads 40 --kv-heads 8 --vocab-size 152064 --context-length 512 --batch-size 1 --attention sdpa --answers 1' meshes
+fi
 show cards.txt 0 'headroom cards h200 rtx4090 | head -n 5'
 show bench.txt 0 'headroom_bench --model-size medium --context-length 128,512 --benchmark_filter=training/bf16 --benchmark_list_tests'
 
@@ -97,7 +100,6 @@ show compare_gate.txt 1 'headroom compare bf16.jsonl fp32.jsonl --fail-on memory
 
 headroom plot step.pickle --output drawn.svg 2>talk.txt && into step.svg <drawn.svg
 
-few=${README_OUTPUTS:-}
 if python -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)'; then
   show dryrun.txt 0 'headroom dryrun --card rtx4090 -- python tests/virtual_gpu/programs/train_transformer.py' peaks
   if [[ $few != few ]]; then

@@ -126,6 +126,7 @@ class Launch(unittest.TestCase):
             self.assertIn(f"rank {number}: --mesh: rank 1 differs from rank 0 in --seed: 2 against "
                           "1;", record["reason"])
 
+    @at_night
     def test_an_interrupt_leaves_nothing(self):
         with tempfile.TemporaryDirectory() as path:
             process = machine(0, free_port(), "--mesh", "dp=2", *LONG, nnodes=1, TMPDIR=path)

@@ -230,7 +230,7 @@ headroom_command_test(virtual_ppo_iteration vgpu $<TARGET_FILE:headroom> dryrun 
 headroom_long_command_test(virtual_ppo_placement vgpu ${PYTHON} tests/virtual_gpu/ppo/ppo_placement_test.py $<TARGET_FILE:headroom>)
 headroom_long_command_test(virtual_ppo_roles vgpu ${PYTHON} tests/virtual_gpu/ppo/ppo_roles_test.py $<TARGET_FILE:headroom>)
 headroom_long_command_test(virtual_ppo_refusal vgpu ${PYTHON} tests/virtual_gpu/ppo/ppo_refusal_test.py $<TARGET_FILE:headroom>)
-headroom_command_test(ppo_interrupt vgpu ${PYTHON} tests/cli/endings/ppo_interrupt_test.py $<TARGET_FILE:headroom>)
+headroom_long_command_test(ppo_interrupt vgpu ${PYTHON} tests/cli/endings/ppo_interrupt_test.py $<TARGET_FILE:headroom>)
 # Records of a warm worker, beside those of new processes.
 headroom_command_test(warm_worker vgpu ${PYTHON} tests/virtual_gpu/steps/warm_worker_test.py $<TARGET_FILE:headroom> --every 12 --pairs 10 --seed 7)
 headroom_command_test(warm_worker_alloc_conf vgpu ${PYTHON} tests/virtual_gpu/steps/warm_worker_test.py $<TARGET_FILE:headroom> --every 25 --pairs 5 --seed 7 --alloc-conf expandable_segments:True)

@@ -13,6 +13,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
+from at_night import share_by_day  # noqa: E402
 from processes import family, processor_seconds, until  # noqa: E402
 
 HEADROOM = os.path.abspath(sys.argv[1])
@@ -46,7 +47,7 @@ class PpoInterruptTest(unittest.TestCase):
         return process.returncode, err
 
     def check(self, device):
-        for seconds in MOMENTS:
+        for seconds in share_by_day(MOMENTS):
             with self.subTest(seconds=seconds), tempfile.TemporaryDirectory() as folder:
                 code, err = self.interrupt_after(seconds, folder, device)
                 self.assertIn(code, (130, -signal.SIGINT), err)  # before cells run it just ends

@@ -126,6 +126,7 @@ def taken(process: dict) -> dict:
 
 
 class AloneRanks(unittest.TestCase):
+    @at_night
     def test_a_rank_alone_takes_what_it_takes_beside_the_others(self):
         together = {rank["rank"]: taken(rank) for rank in launched("fsdp").ranks}
         result = alone("fsdp", world=RANKS, ranks="0-1")

@@ -185,6 +185,7 @@ class Fit(unittest.TestCase):
         self.assertEqual(fit(*limited, folder=self.folder).stdout, second.stdout)
         self.assertEqual(len((self.folder / "fit.jsonl").read_text().splitlines()), len(rows))
 
+    @at_night
     def test_a_disk_answers_what_the_host_has_no_room_for(self):
         question = ["--card", "rtx4090", "--bytes", "570MiB", *RUN, "--batch-size", "1", "--allow",
                     "optimizer-offload,param-offload,checkpoint", "--format", "json"]
@@ -249,6 +250,7 @@ exit 7
         self.assertEqual(row[:2], ["as it is", "640"])  # 1024 less the context's 384
         self.assertIn("out of memory", done.stdout)
 
+    @at_night
     def test_every_value_of_a_program_may_fit_or_none(self):
         program = ["sh", "-c", f'exec "{ALLOCATE}" $(({{mib}} * 1048576))']
         card = ("--card", "rtx4090", "--bytes", "1GiB")
@@ -281,6 +283,7 @@ exit 7
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("NO USE OF CUDA", done.stdout)
 
+    @at_night
     def test_an_interrupt_of_a_program_keeps_what_is_known(self):
         # Whatever the program makes of it: the third ends well at the signal.
         program = ["sh", "-c", "test {n} -lt 4 || { trap 'exit 0' INT; touch begun; sleep 600 & wait; }"]

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from at_night import at_night  # noqa: E402
 
 HEADROOM = sys.argv[1]
-SMALL = ("--model-size", "small", "--prompt-len", "32", "--response-len", "32", "--epochs", "1")
+SMALL = ("--model-size", "small", "--prompt-len", "8", "--response-len", "8", "--epochs", "1")
 FOUR = (*SMALL, "--reward-size", "actor", "--batch-size", "4")
 
 
