@@ -34,9 +34,9 @@ add_dependencies(card_watch_test stub_nvml)
 # Whole runs, and the tracker under them, in one program: linking libtorch is slow.
 headroom_torch_test(run_test
               SOURCES bench/cell/run_contract_test.cpp bench/cell/run_gradient_rules_test.cpp bench/cell/run_test.cpp
-                      bench/cell/run_theory_test.cpp bench/cell/watch_test.cpp train/techniques/contract.cpp profiling/tracker/failing_new.cpp
+                      bench/cell/run_theory_test.cpp bench/cell/watch_test.cpp profiling/tracker/failing_new.cpp
                       profiling/tracker/host_tracker_test.cpp profiling/tracker/stacks_test.cpp
-              LIBRARIES headroom_run headroom_sweep)
+              LIBRARIES contract_rows headroom_run headroom_sweep)
 # It replaces operator new, which the others then inline: a file of its own.
 set_source_files_properties(profiling/tracker/failing_new.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 # Activations in 8 bits are rows of the contract, too.

@@ -29,6 +29,11 @@ headroom_command_test(trl_baseline unit ${PYTHON} tests/baselines/ppo/against_tr
 set_tests_properties(fp8_baseline optimizer_baselines bitsandbytes_baseline ppo_baseline trl_baseline PROPERTIES SKIP_RETURN_CODE 77)
 list(TRANSFORM optimizer_tests PREPEND train/optim/)
 list(TRANSFORM optimizer_tests APPEND _test.cpp)
+# The rows of the contract, for the programs that check them.
+add_library(contract_rows STATIC train/techniques/contract.cpp)
+target_link_libraries(contract_rows PUBLIC headroom_train headroom_sweep)
+target_compile_definitions(contract_rows PRIVATE HEADROOM_SOURCES="${CMAKE_SOURCE_DIR}")
+compile_together(contract_rows TORCH COLD)
 headroom_torch_test(train_test
               SOURCES model/baseline_test.cpp model/forced_kernel_test.cpp model/layers_test.cpp model/parameter_table_test.cpp train/build_test.cpp train/update/loss_scaler_test.cpp
                       train/optim/optimizer_contract_test.cpp train/optim/training_test.cpp train/techniques/precision_test.cpp
@@ -36,12 +41,12 @@ headroom_torch_test(train_test
                       train/offload/disk_block_storage_test.cpp train/offload/offloaded_parameters_test.cpp train/offload/states_on_disk_test.cpp
                       train/step_test.cpp train/data/weights_test.cpp train/techniques/checkpoint_test.cpp
                       train/techniques/clipping_test.cpp train/techniques/activations/compressed_activations_test.cpp
-                      train/techniques/contract.cpp train/techniques/contract_test.cpp train/techniques/fp8_linear_test.cpp
+                      train/techniques/contract_test.cpp train/techniques/fp8_linear_test.cpp
                       train/update/gradient_release_test.cpp train/techniques/weights/low_precision_weights_test.cpp
                       train/techniques/weights/master_weights_test.cpp train/techniques/micro_batches_test.cpp
                       train/optim/code_table_test.cpp train/techniques/activations/quantize_test.cpp train/techniques/activations/saved_tensors_test.cpp
                       train/techniques/weights/stochastic_rounding_test.cpp ${optimizer_tests}
-              LIBRARIES headroom_train headroom_sweep UNITS train/optim train/offload
+              LIBRARIES contract_rows headroom_train headroom_sweep UNITS train/optim train/offload
                     "train/techniques train/techniques/activations train/techniques/weights train/update")
 headroom_torch_test(ranks_test
               SOURCES train/offload/host_ranks_test.cpp train/parallel/fsdp_unit_test.cpp

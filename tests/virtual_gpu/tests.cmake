@@ -160,9 +160,7 @@ add_executable(allocate virtual_gpu/programs/native/allocate.cpp)
 target_link_libraries(allocate PRIVATE headroom_options Libtorch::Libtorch CUDA::toolkit)
 set_target_properties(allocate PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests"
                       ENABLE_EXPORTS ON)  # its stack has names
-add_executable(train_cpp virtual_gpu/programs/native/train_cpp.cpp)
-target_link_libraries(train_cpp PRIVATE headroom_options Libtorch::Libtorch CUDA::toolkit)
-set_target_properties(train_cpp PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+headroom_helper(train_cpp SOURCES virtual_gpu/programs/native/train_cpp.cpp LIBRARIES headroom_options Libtorch::Libtorch CUDA::toolkit)
 headroom_command_test(dryrun_cpp_breakdown vgpu ${PYTHON} tests/virtual_gpu/dryrun/cpp_breakdown_test.py
                       $<TARGET_FILE:headroom> $<TARGET_FILE:train_cpp>)
 add_library(late_thread SHARED virtual_gpu/programs/native/late_thread.cpp)
@@ -199,19 +197,18 @@ headroom_long_command_test(virtual_ppo_fit vgpu ${PYTHON} tests/virtual_gpu/plan
 headroom_command_test(virtual_ppo_packing vgpu ${PYTHON} tests/virtual_gpu/ppo/ppo_packing_test.py $<TARGET_FILE:headroom>)
 headroom_long_command_test(virtual_vary vgpu ${PYTHON} tests/virtual_gpu/dryrun/vary_test.py $<TARGET_FILE:headroom>)
 set_tests_properties(virtual_vary PROPERTIES SKIP_RETURN_CODE 77)
-headroom_helper(checkpoint_graph SOURCES virtual_gpu/programs/native/checkpoint_graph.cpp
-                LIBRARIES headroom_train CUDA::cudart)
-compile_together(checkpoint_graph TORCH)
-headroom_command_test(checkpoint_graph_test vgpu $<TARGET_FILE:headroom> dryrun --card h200 --
-                      $<TARGET_FILE:checkpoint_graph>)
+# Programs for a virtual card that are parts of one.
+headroom_helper(on_card SOURCES virtual_gpu/programs/on_card/main.cpp virtual_gpu/programs/on_card/checkpoint_graph.cpp
+                virtual_gpu/programs/on_card/contract.cpp virtual_gpu/programs/on_card/log_probs.cpp
+                virtual_gpu/programs/on_card/ppo.cpp virtual_gpu/programs/on_card/queries.cpp
+                LIBRARIES contract_rows headroom_run headroom_sweep CUDA::cudart)
+compile_together(on_card TORCH COLD)
+set(on_card $<TARGET_FILE:headroom> dryrun --card h200 -- $<TARGET_FILE:on_card>)
+headroom_command_test(checkpoint_graph_test vgpu ${on_card} checkpoint-graph)
 # Log-probabilities of a policy, written out and in chunks.
-headroom_helper(log_probs_on_card SOURCES virtual_gpu/programs/native/log_probs_on_card.cpp LIBRARIES headroom_train CUDA::cudart)
-compile_together(log_probs_on_card TORCH)
 headroom_command_test(virtual_log_probs vgpu tests/virtual_gpu/ppo/log_probs_test.sh $<TARGET_FILE:headroom>
-                      $<TARGET_FILE:log_probs_on_card>)
+                      $<TARGET_FILE:on_card>)
 # The answers of every card to the queries of libtorch and CUB, and operations that use CUB: one test a card.
-headroom_helper(queries_on_card SOURCES virtual_gpu/programs/native/queries_on_card.cpp LIBRARIES headroom_train CUDA::cudart)
-compile_together(queries_on_card TORCH)
 file(READ "${CMAKE_SOURCE_DIR}/cards/cards.json" known_cards)
 string(JSON card_count LENGTH "${known_cards}" cards)
 math(EXPR last_card "${card_count} - 1")
@@ -219,14 +216,12 @@ foreach(index RANGE ${last_card})
   string(JSON card GET "${known_cards}" cards ${index} name)
   string(JSON capability GET "${known_cards}" cards ${index} compute_capability)
   headroom_command_test(card_queries_${card} vgpu $<TARGET_FILE:headroom> dryrun --card ${card} --
-                        $<TARGET_FILE:queries_on_card> ${capability})
+                        $<TARGET_FILE:on_card> queries ${capability})
   if(capability VERSION_LESS 7.5)  # libtorch has no code for it, and dryrun says so
     set_tests_properties(card_queries_${card} PROPERTIES PASS_REGULAR_EXPRESSION "has no sm_70 code")
   endif()
 endforeach()
-headroom_helper(ppo_on_card SOURCES virtual_gpu/programs/native/ppo_on_card.cpp LIBRARIES headroom_train CUDA::cudart)
-compile_together(ppo_on_card TORCH)
-headroom_command_test(virtual_ppo_iteration vgpu $<TARGET_FILE:headroom> dryrun --card h200 -- $<TARGET_FILE:ppo_on_card>)
+headroom_command_test(virtual_ppo_iteration vgpu ${on_card} ppo)
 headroom_long_command_test(virtual_ppo_placement vgpu ${PYTHON} tests/virtual_gpu/ppo/ppo_placement_test.py $<TARGET_FILE:headroom>)
 headroom_long_command_test(virtual_ppo_roles vgpu ${PYTHON} tests/virtual_gpu/ppo/ppo_roles_test.py $<TARGET_FILE:headroom>)
 headroom_long_command_test(virtual_ppo_refusal vgpu ${PYTHON} tests/virtual_gpu/ppo/ppo_refusal_test.py $<TARGET_FILE:headroom>)
@@ -239,13 +234,8 @@ headroom_nightly_test(warm_worker_wide ${PYTHON} tests/virtual_gpu/steps/warm_wo
 # The contract of the techniques: a process each, and all of them in one.
 headroom_command_test(virtual_contract vgpu ${PYTHON} tests/virtual_gpu/steps/contract_test.py $<TARGET_FILE:headroom>)
 headroom_nightly_test(virtual_contract_wide ${PYTHON} tests/virtual_gpu/steps/contract_test.py $<TARGET_FILE:headroom> --wide)
-headroom_helper(contract_on_card SOURCES virtual_gpu/programs/native/contract_on_card.cpp train/techniques/contract.cpp
-                LIBRARIES headroom_run headroom_sweep CUDA::cudart)
-target_compile_definitions(contract_on_card PRIVATE HEADROOM_SOURCES="${CMAKE_SOURCE_DIR}")
-compile_together(contract_on_card TORCH)
-headroom_command_test(contract_on_card_test vgpu $<TARGET_FILE:headroom> dryrun --card h200 --
-                      $<TARGET_FILE:contract_on_card>)
-headroom_nightly_test(contract_on_card_long $<TARGET_FILE:headroom> dryrun --card h200 -- $<TARGET_FILE:contract_on_card>)
+headroom_command_test(contract_on_card_test vgpu ${on_card} contract)
+headroom_nightly_test(contract_on_card_long ${on_card} contract)
 set_tests_properties(contract_on_card_long PROPERTIES ENVIRONMENT HEADROOM_LONG=1)
 # Kernels that tune themselves.
 headroom_command_test(virtual_autotune vgpu ${PYTHON} tests/virtual_gpu/dryrun/autotune_test.py $<TARGET_FILE:headroom>)

@@ -11,7 +11,7 @@ fi
 table=results/ppo/log_probs.md
 printed=$(mktemp)
 trap 'rm -f "$printed"' EXIT
-"$1" dryrun --card h200 -- "$2" 2>/dev/null >"$printed"
+"$1" dryrun --card h200 -- "$2" log-probs 2>/dev/null >"$printed"
 if [[ $write -eq 1 ]]; then
   cp "$printed" "$table"
 else

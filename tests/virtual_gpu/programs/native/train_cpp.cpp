@@ -1,7 +1,8 @@
 // A user's C++ training program on libtorch: modules, backward, an optimizer. Prints its peak.
 // usage: train_cpp
 #include <c10/cuda/CUDACachingAllocator.h>
-#include <torch/torch.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/optim/adamw.h>
 
 #include <cstdio>
 

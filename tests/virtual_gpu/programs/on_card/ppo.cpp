@@ -2,24 +2,17 @@
 // which has no values. Checks that all calls that a card needs are made, that no branch depends on
 // a value, and that each iteration leaves the same bytes on the card. Prints one line per setting;
 // exits 1 if one fails.
-#include <c10/cuda/CUDACachingAllocator.h>
-
 #include <cstdio>
 #include <functional>
 
 #include "tests/train/support/tiny_spec.h"
+#include "tests/virtual_gpu/programs/on_card/on_card.h"
 #include "train/ppo/iteration.h"
 
 namespace headroom {
 namespace {
 
 const torch::Device kCard(torch::kCUDA, 0);
-
-int64_t live_bytes() {
-  const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(0);
-  return stats.allocated_bytes[static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE)]
-      .current;
-}
 
 RunSpec role_on_card() {
   RunSpec spec = tiny_spec();
@@ -52,17 +45,15 @@ bool leaves_what_was_left(const char* name, const PpoSpec& ppo, const RunSpec& s
   std::vector<int64_t> left;
   for (int64_t i = 0; i < 3; ++i) {
     run_iteration(ppo, roles, prompts, i, generate);
-    left.push_back(live_bytes());
+    left.push_back(live_bytes_of_card());
   }
   std::printf("%s: %s\n", name, left[1] == left[2] ? "ok" : "grows");
   return left[1] == left[2];
 }
 
 }  // namespace
-}  // namespace headroom
 
-int main() {
-  using namespace headroom;
+int check_ppo() {
   const PpoSpec ppo = {
       .prompts = 6, .response_length = 7, .minibatches = 2, .max_tokens_per_micro_batch = 24};
   PpoSpec grpo = ppo;
@@ -90,3 +81,5 @@ int main() {
   }
   return ok ? 0 : 1;
 }
+
+}  // namespace headroom

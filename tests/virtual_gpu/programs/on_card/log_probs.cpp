@@ -2,10 +2,9 @@
 // directly, and in chunks (train/ppo/losses/token_log_probs.h), with the gradients of both inputs.
 // Run on a virtual card. Prints a table in Markdown; exits 1 if the peak in chunks is not the
 // formula's.
-#include <c10/cuda/CUDACachingAllocator.h>
-
 #include <cstdio>
 
+#include "tests/virtual_gpu/programs/on_card/on_card.h"
 #include "train/ppo/losses/token_log_probs.h"
 #include "train/techniques/precision.h"
 
@@ -114,10 +113,8 @@ bool print_row(const Shape& shape) {
 }
 
 }  // namespace
-}  // namespace headroom
 
-int main() {
-  using namespace headroom;
+int print_log_probs() {
   std::printf(
       "| model | tokens | vocabulary | weights | written out, GiB | in chunks of 512, GiB | "
       "computed, GiB | saved, %% |\n| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: |\n");
@@ -131,3 +128,5 @@ int main() {
   }
   return as_computed ? 0 : 1;
 }
+
+}  // namespace headroom

@@ -2,13 +2,14 @@
 // the middle of a step, in each of its phases, leaves the process usable. The next run equals the
 // first. Run on a virtual card, whose own allocator refuses. Prints one line per row; exits 1 if
 // one fails.
-#include <c10/cuda/CUDACachingAllocator.h>
+#include "tests/train/techniques/contract.h"
+
 #include <unistd.h>
 
 #include <cstdio>
 
 #include "bench/cell/run.h"
-#include "tests/train/techniques/contract.h"
+#include "tests/virtual_gpu/programs/on_card/on_card.h"
 
 namespace headroom {
 namespace {
@@ -39,17 +40,12 @@ Record run_on_small_card(const RunSpec& spec, int64_t bytes) {
   return run(spec, {});
 }
 
-int64_t live_bytes() {
-  const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(0);
-  return stats.allocated_bytes[static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE)]
-      .current;
-}
-
 // Autograd's thread may release the failed operation after the exception arrives here.
 void expect_live_bytes(int64_t expected) {
   constexpr int kMostMilliseconds = 10'000;
-  for (int i = 0; i < kMostMilliseconds && live_bytes() != expected; ++i) usleep(1000);
-  TORCH_CHECK(live_bytes() == expected, live_bytes() - expected, " bytes were left");
+  for (int i = 0; i < kMostMilliseconds && live_bytes_of_card() != expected; ++i) usleep(1000);
+  TORCH_CHECK(live_bytes_of_card() == expected, live_bytes_of_card() - expected,
+              " bytes were left");
 }
 
 void keep_the_contract(RunSpec spec) {
@@ -58,7 +54,7 @@ void keep_the_contract(RunSpec spec) {
   compile_for(spec);
   run_ok(spec);  // libraries make their handles
   const Record first = run_ok(spec);
-  const int64_t before = live_bytes();
+  const int64_t before = live_bytes_of_card();
   int64_t most = 0;
   for (const auto& [phase, bytes] : first.phases) {
     const Record record = run_on_small_card(spec, bytes.allocated - 1);
@@ -76,19 +72,17 @@ void keep_the_contract(RunSpec spec) {
 }
 
 }  // namespace
-}  // namespace headroom
 
-int main() {
+int check_contract() {
   // Libraries create their handles, and workspaces in separate segments, while nothing is cached.
-  headroom::RunSpec first = headroom::contract_on_card().front().with;
-  first.device = headroom::parse_device("cuda");
-  headroom::run_ok(first);
+  RunSpec first = contract_on_card().front().with;
+  first.device = parse_device("cuda");
+  run_ok(first);
   bool fails = false;
-  const auto cells =
-      headroom::share_of(headroom::ContractProgram::kCard, headroom::contract_on_card());
-  for (const headroom::ContractCell& cell : cells) {
+  const auto cells = share_of(ContractProgram::kCard, contract_on_card());
+  for (const ContractCell& cell : cells) {
     try {
-      headroom::keep_the_contract(cell.with);
+      keep_the_contract(cell.with);
     } catch (const c10::Error& error) {
       std::printf("%s: %s\n", cell.name.c_str(), error.what_without_backtrace());
       fails = true;
@@ -96,3 +90,5 @@ int main() {
   }
   return fails ? 1 : 0;
 }
+
+}  // namespace headroom

@@ -4,11 +4,14 @@
 // if there is one.
 #include <cuda_occupancy.h>
 #include <cuda_runtime_api.h>
-#include <torch/torch.h>
 
 #include <cstdio>
 #include <string>
 
+#include "model/torch.h"
+#include "tests/virtual_gpu/programs/on_card/on_card.h"
+
+namespace headroom {
 namespace {
 
 int faults = 0;
@@ -201,13 +204,15 @@ void run_operations() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int check_queries(const char* capability) {
   cudaDeviceProp card{};
   expect(cudaGetDeviceProperties(&card, 0) == cudaSuccess, "no card");
-  const std::string capability = std::to_string(card.major) + "." + std::to_string(card.minor);
-  expect(argc == 2 && capability == argv[1], "the card's compute capability is " + capability);
+  const std::string found = std::to_string(card.major) + "." + std::to_string(card.minor);
+  expect(found == capability, "the card's compute capability is " + found);
   check_attributes();
   compare_occupancy(card);
   run_operations();
   return faults == 0 ? 0 : 1;
 }
+
+}  // namespace headroom

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "tests/train/support/tiny_spec.h"
+#include "tests/virtual_gpu/programs/on_card/on_card.h"
 #include "train/build.h"
 #include "train/data/data.h"
 #include "train/techniques/checkpoint/checkpoint.h"
@@ -55,10 +56,8 @@ void refuse_random_numbers() {
 }
 
 }  // namespace
-}  // namespace headroom
 
-int main() {
-  using namespace headroom;
+int capture_checkpointed_steps() {
   RunSpec spec = tiny_spec();
   spec.device = parse_device("cuda");
   spec.profile_type = Mode::kForwardBackward;
@@ -73,4 +72,7 @@ int main() {
     }
   }
   refuse_random_numbers();
+  return 0;
 }
+
+}  // namespace headroom
