@@ -45,8 +45,8 @@ endfunction()
 function(headroom_test name)
   cmake_parse_arguments(arg "" "LABEL" "" ${ARGN})
   headroom_program(${name} ${arg_UNPARSED_ARGUMENTS})
-  compile_together(${name} NO_HEADER)
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)  # a third less time to compile; libraries are optimized
+  # Not -O0: the linker takes inline functions of libraries (strings, specs) from here as well, and fit_test takes twice as long.
+  compile_together(${name} COLD NO_HEADER)
   target_link_libraries(${name} PRIVATE headroom_json)
   target_precompile_headers(${name} REUSE_FROM headroom_googletest)
   add_test(NAME ${name} COMMAND ${name})

@@ -160,7 +160,8 @@ add_executable(allocate virtual_gpu/programs/native/allocate.cpp)
 target_link_libraries(allocate PRIVATE headroom_options Libtorch::Libtorch CUDA::toolkit)
 set_target_properties(allocate PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests"
                       ENABLE_EXPORTS ON)  # its stack has names
-headroom_helper(train_cpp SOURCES virtual_gpu/programs/native/train_cpp.cpp LIBRARIES headroom_options Libtorch::Libtorch CUDA::toolkit)
+headroom_helper(train_cpp SOURCES virtual_gpu/programs/native/train_cpp.cpp LIBRARIES headroom_torch)
+compile_together(train_cpp TORCH COLD)
 headroom_command_test(dryrun_cpp_breakdown vgpu ${PYTHON} tests/virtual_gpu/dryrun/cpp_breakdown_test.py
                       $<TARGET_FILE:headroom> $<TARGET_FILE:train_cpp>)
 add_library(late_thread SHARED virtual_gpu/programs/native/late_thread.cpp)
