@@ -45,6 +45,7 @@ TEST(Cards, EveryCardThatIsPromisedIsThere) {
       {"rtx3090", "NVIDIA GeForce RTX 3090"},
       {"rtx4090", "NVIDIA GeForce RTX 4090"},
       {"rtx5090", "NVIDIA GeForce RTX 5090"},
+      {"rtx-pro-6000", "NVIDIA RTX PRO 6000 Blackwell Server Edition"},
       {"l4", "NVIDIA L4"},
       {"l40s", "NVIDIA L40S"},
       {"a10g", "NVIDIA A10G"},

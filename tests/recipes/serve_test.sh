@@ -71,7 +71,7 @@ expect 4 'does not start on h100-80gb: it ended before its cache was made' "${as
 
 # Advice, from the engine's own words.
 expect 4 'maximum model length is 23456.; try --max-len 23456$' "${ask[@]}" -- long
-expect 4 'Minimum capability: 100.; try --card with one of b200, rtx5090$|try --card with one of rtx5090, b200$' "${ask[@]}" -- lacks
+expect 4 'Minimum capability: 100.; try --card with one of (b200, rtx-pro-6000, rtx5090|rtx5090, rtx-pro-6000, b200)$' "${ask[@]}" -- lacks
 expect 4 'out of memory.*; try --tensor-parallel 2$' serve --card t4 --config llama-3.1-8b -- huge
 expect 4 'out of memory.*; try --eager, a larger --utilization, or more cards$' serve --card l4 --config qwen3-0.6b -- huge
 

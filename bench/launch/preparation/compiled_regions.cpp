@@ -131,7 +131,7 @@ void compile_once(const json& settings, const CellOptions& options) {
   if (interrupted() || is_complete(settings, folder)) return;  // the lock's last holder compiled it
   if (options.on_talk) {
     options.on_talk("compiling " + name_of_compiled(settings) +
-                    (is_region(settings) ? " for this shape" : "") + ", once (20 to 60 s)");
+                    (is_region(settings) ? " for this shape" : "") + ", once (20 to 80 s)");
   }
   const std::string unfinished = folder + ".unfinished";
   make_directories(unfinished);
