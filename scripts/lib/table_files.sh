@@ -42,3 +42,11 @@ into() {
   local file=$output_dir/$1
   sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"$file.tmp" && mv "$file.tmp" "$file"
 }
+
+# merge_rows FILE NEW KEY...: puts the lines of JSON of NEW into FILE, in the place of those with the same values of KEYs.
+merge_rows() {
+  python3 -IS -c 'import json, sys
+old, new, *keys = sys.argv[1:]
+lines = {tuple(json.loads(line)[key] for key in keys): line for path in (old, new) for line in open(path)}
+print(*(lines[name] for name in sorted(lines)), sep="", end="")' "$@" >"$1.tmp" && mv "$1.tmp" "$1"
+}

@@ -22,6 +22,20 @@ torch_python() {
   printf '%s\n' "$PWD/$folder/bin/python"
 }
 
+# python_packages none|course PYTHON: prints a folder with the packages that programs of the course import beside torch, installed
+# into build/stacks once.
+python_packages() {
+  local folder=$PWD/build/stacks/$1
+  [[ $1 != none ]] || return 0
+  if [[ ! -e $folder/complete ]]; then
+    rm -rf "$folder"
+    "$2" -m pip install -q --no-compile --target "$folder" --no-deps einops einx==0.3.0 jaxtyping wadler-lindig frozendict \
+      pandas tabulate python-dateutil six pytz tzdata >&2 || return 5
+    touch "$folder/complete"
+  fi
+  printf '%s\n' "$folder"
+}
+
 # remove_torch VERSION: the environment that torch_python installed, and the libraries that were built for it. Nothing of .venv.
 remove_torch() {
   [[ -e build/wheels/torch-$1 ]] || return 0

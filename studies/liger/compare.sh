@@ -62,11 +62,7 @@ run_under() { # TORCH CARD TRANSFORMERS VALUES FOLDER...
     "$headroom" dryrun --card "$2" "${flags[@]}" -- "$python" "$studies/kernel_memory.py" "${@:5}" >"$work/log" 2>&1 || status=3
   [[ $status -eq 0 ]] || grep -E 'Error|error' "$work/log" | tail -n 5 >&2
   python3 -IS "$studies/tables.py" read "$published" "$1" "$work/log" >"$work/new"
-  python3 -IS -c 'import json, sys
-key = lambda line: (json.loads(line)["run"], json.loads(line)["torch"])
-lines = {key(line): line for path in sys.argv[1:] for line in open(path)}
-print(*(lines[name] for name in sorted(lines)), sep="", end="")' "$rows" "$work/new" >"$work/rows"
-  mv "$work/rows" "$rows"
+  merge_rows "$rows" "$work/new" run torch
   return "$status"
 }
 
