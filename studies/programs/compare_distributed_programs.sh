@@ -8,7 +8,7 @@
 # PYTHON (default .venv/bin/python) has torch and what they import: einops einx==0.3.0 jaxtyping pandas tabulate; that of
 # gnovack deepspeed==0.9.2 transformers==4.29.2 tokenizers==0.13.3 'pydantic<2' 'numpy<2', that of Lightning
 # lightning==2.1.4; PYTHONPATH can lend them. TORCH=2.6.0: runs them under that version, installed into build/wheels, and adds
-# its figures to those of DIR.
+# its figures to those of DIR. Objects that ranks gather then go through their store (gather_by_store.py).
 # Exit codes: 0 they ran, 2 usage, 3 some failed, 5 headroom is not built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

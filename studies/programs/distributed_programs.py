@@ -42,7 +42,7 @@ def as_installed(folder, name):
         file.write(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0\n")
 
 
-def printed_by(command, program, headroom, python, checkout, events):
+def printed_by(command, words, program, headroom, python, checkout, events):
     paths = [os.path.normpath(os.path.join(checkout, path)) for path in program["paths"]]
     paths += [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     with tempfile.TemporaryDirectory() as folder:  # it writes tables of its own where it runs
@@ -51,7 +51,7 @@ def printed_by(command, program, headroom, python, checkout, events):
         paths.append(folder)
         if "prepare" in command:
             subprocess.run([sys.executable, os.path.join(HERE, command["prepare"]), folder], check=True)
-        words = [word.replace("{checkout}", checkout).replace("{lib}", HERE) for word in command["words"]]
+        words = [word.replace("{checkout}", checkout).replace("{lib}", HERE) for word in words]
         done = subprocess.run(
             [headroom, "dryrun", *command["flags"], "--events", events, "--", python, *words],
             cwd=folder, env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"},
@@ -72,7 +72,8 @@ def run(published, headroom, python, checkout, is_older=False):
     figures = [{"what": figure["what"]} for figure in program["figures"]]
     for index, command in enumerate(program["commands"]):
         for key, events in (("ours", "done"), ("late", "late")) if index in late else (("ours", "done"),):
-            text = printed_by(command, program, headroom, python, checkout, events)
+            words = command.get("older_words", command["words"]) if is_older else command["words"]
+            text = printed_by(command, words, program, headroom, python, checkout, events)
             for figure, row in zip(program["figures"], figures, strict=True):
                 if figure["command"] != index or (key == "late" and not figure.get("late")):
                     continue

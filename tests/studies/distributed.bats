@@ -57,6 +57,14 @@ compare() {
   [[ "$output" == *"| peak, GiB | 12.50 | 12.50 | equal | 12.60 | +0.800 % |"* ]]
 }
 
+@test "under another torch a command may have other words" {
+  sed -i 's/"words": /"older_words": ["other"], &/' published.json
+  compare
+  run python3 -S "$studies/programs/distributed_programs.py" run published.json "$PWD/headroom" py checkout 2.6.0 ours.json
+  [ "$status" -ne 0 ]
+  [[ "$output" == *"-- py other"* ]]
+}
+
 @test "a figure that was not printed, and a program that failed, are errors that say which" {
   PEAK=none run compare
   [ "$status" -ne 0 ]
