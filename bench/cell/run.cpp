@@ -16,6 +16,7 @@
 #include "bench/cell/machine/card_watch.h"
 #include "bench/cell/machine/device.h"
 #include "bench/cell/machine/environment.h"
+#include "bench/cell/memory/dry_run_names.h"
 #include "bench/cell/memory/out_of_memory.h"
 #include "bench/cell/memory/recorded_steps.h"
 #include "bench/cell/memory/refusal_snapshot.h"
@@ -57,7 +58,8 @@ void begin_telling(Bench& bench, const OnProgress& on_progress, const Record& re
 
 void warm_up(Bench& bench) {
   FailedPhase phase(bench.failed_in);
-  const Listening listening(*bench.step, &phase);
+  DryRunNames names(to_string(bench.spec.optimizer), &phase);
+  const Listening listening(*bench.step, names.scopes(), names.tags());
   for (int64_t i = 0; i < bench.spec.warmup_steps; ++i) {
     bench.step->run(bench.begin_step("warm-up", i));
     bench.end_step();
@@ -80,7 +82,8 @@ void measure(Bench& bench, Record& record) {
     clock.emplace(bench.spec, bench.device, &peaks);
   }
   FailedPhase phase(bench.failed_in, clock ? static_cast<ScopeListener*>(&*clock) : &peaks);
-  const Listening listening(*bench.step, &phase);
+  DryRunNames names(to_string(bench.spec.optimizer), &phase);
+  const Listening listening(*bench.step, names.scopes(), names.tags());
   CardWatch watch(pci_bus_id(bench.device));
   const RankTraffic traffic(bench.device_mesh.get());
   const bool has_values = is_real(bench.device);  // else no time passes and every value is zero

@@ -79,7 +79,8 @@ std::vector<std::string> environment(const DryRun& request, const std::string& p
     if (access(path.c_str(), R_OK) == 0) last.push_back(path);
   }
   std::vector<std::string> first;
-  if (request.breakdown) first.push_back((folder / "libheadroom_blocks.so").string());
+  if (request.breakdown || !request.snapshot.empty())
+    first.push_back((folder / "libheadroom_blocks.so").string());
   std::vector<std::string> set =
       stand_in_environment(request.card, request.count, prefix, first, last);
   if (request.breakdown) set.emplace_back("HEADROOM_DRYRUN_BREAKDOWN=1");

@@ -116,11 +116,22 @@ bool add_totals(std::FILE* file) {
   return has_events;
 }
 
-void write(const std::string& path) {
+// The running allocator; null without libtorch or its CUDA, or if its CUDA was never used.
+Allocator* running_allocator() {
   auto* variable = headroom::loaded_symbol<std::atomic<Allocator*>>(
       RTLD_DEFAULT, "/libc10_cuda.so", "_ZN3c104cuda20CUDACachingAllocator9allocatorE");
-  // No libtorch, or without CUDA, or its CUDA was never used.
-  if (variable == nullptr || variable->load() == nullptr) return;
+  return variable == nullptr ? nullptr : variable->load();
+}
+
+// A text of libheadroom_blocks.so, which is loaded with --breakdown or --snapshot; "" without it.
+std::string text_of(const char* function) {
+  const auto call = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, function));
+  const char* const text = call == nullptr ? nullptr : call();
+  return text == nullptr ? "" : text;
+}
+
+// `fields`: more of the report, each after a comma.
+void write(const std::string& path, Allocator& allocator, const std::string& fields) {
   const std::string version = headroom::libtorch_version();
   const std::string temporary = path + ".tmp";
   std::FILE* file = std::fopen(temporary.c_str(), "w");
@@ -128,20 +139,27 @@ void write(const std::string& path) {
   std::fprintf(file, "{\"pid\":%d,\"torch\":\"%s\",\"devices\":[", static_cast<int>(getpid()),
                version.c_str());
   bool is_readable = is_known(version);
+  has_device = false;
   if (is_readable) {
-    add_statistics(file, *variable->load());
+    add_statistics(file, allocator);
   } else {
     is_readable = add_totals(file);
   }
-  std::fprintf(file, "],\"readable\":%s", is_readable ? "true" : "false");
-  // libheadroom_blocks.so has it, which is loaded with --breakdown.
-  const auto breakdown =
-      reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "headroom_program_breakdown"));
-  const char* const uses = breakdown == nullptr ? nullptr : breakdown();
-  if (uses != nullptr) std::fprintf(file, ",\"breakdown\":%s", uses);
-  std::fputs("}\n", file);
+  std::fprintf(file, "],\"readable\":%s%s}\n", is_readable ? "true" : "false", fields.c_str());
   std::fclose(file);
   std::rename(temporary.c_str(), path.c_str());
+}
+
+void write_all(const std::string& path) {
+  Allocator* const allocator = running_allocator();
+  if (allocator == nullptr) return;
+  const std::string uses = text_of("headroom_program_breakdown");
+  const std::string fields = uses.empty() ? "" : ",\"breakdown\":" + uses;
+  write(path, *allocator, fields);
+  // Afterwards, because it takes longer and the process may be killed before its end.
+  const std::string snapshot = text_of("headroom_program_snapshot");
+  if (snapshot.empty()) return;
+  write(path, *allocator, fields + "," + snapshot.substr(1, snapshot.size() - 2));
 }
 
 }  // namespace
@@ -162,5 +180,5 @@ __attribute__((visibility("default"))) void reportMemoryUsageToProfiler(
 extern "C" void headroom_observe(const char* stem) {
   const std::string path = std::string(stem) + ".torch.json";
   // The Python hook has already written a fuller report, or this is the second call.
-  if (access(path.c_str(), F_OK) != 0) write(path);
+  if (access(path.c_str(), F_OK) != 0) write_all(path);
 }

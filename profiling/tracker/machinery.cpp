@@ -32,11 +32,13 @@ bool is_machinery(const Frame& frame) {
   const std::string_view name = without_arguments(frame.name);
   if (name.starts_with("headroom::")) {
     return contains_one_of(
-        name, {"StackTable::", "HostAllocator::", "HostAllocationTable::", "::capture_context"});
+        name,
+        {"StackTable::", "HostAllocator::", "HostAllocationTable::", "::capture_context",
+         "::note_early_block", "::begin_program_snapshot", "::attach_at", "::on_block_of_program"});
   }
   if (contains_one_of(
           name, {"torch::unwind::", "at::RecordFunction::", "c10::Dispatcher::runRecordFunction",
-                 "::CUDACachingAllocator::", "c10::StorageImpl",
+                 "::CUDACachingAllocator::", "::reportMemoryUsageToProfiler", "c10::StorageImpl",
                  "at::TensorIteratorBase::", "::create_out", "::set_output_"})) {
     return true;
   }

@@ -163,7 +163,7 @@ set_target_properties(allocate PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINA
 headroom_helper(train_cpp SOURCES virtual_gpu/programs/native/train_cpp.cpp LIBRARIES headroom_torch)
 compile_together(train_cpp TORCH COLD)
 headroom_command_test(dryrun_cpp_breakdown vgpu ${PYTHON} tests/virtual_gpu/dryrun/cpp_breakdown_test.py
-                      $<TARGET_FILE:headroom> $<TARGET_FILE:train_cpp>)
+                      $<TARGET_FILE:headroom> $<TARGET_FILE:train_cpp> "${torch_dir}/cuda/_memory_viz.py")
 add_library(late_thread SHARED virtual_gpu/programs/native/late_thread.cpp)
 target_link_libraries(late_thread PRIVATE headroom_options Threads::Threads)
 headroom_long_command_test(dryrun_test vgpu ${PYTHON} tests/virtual_gpu/dryrun/dryrun_test.py

@@ -58,7 +58,8 @@ RecordedSteps::RecordedSteps(Step& step, const Memories& memories, const RunSpec
       spec_(spec),
       recording_(memories, {.stacks = spec.stacks, .max_entries = spec.max_entries}),
       phase_(failed_in, &recording_),
-      listening_(step, &phase_, &recording_) {
+      names_(to_string(spec.optimizer), &phase_, &recording_),
+      listening_(step, names_.scopes(), names_.tags()) {
   if (!spec.snapshot.empty() && spec.stacks == Stacks::kCpp) forward_calls_.emplace();
 }
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "bench/cell/memory/dry_run_names.h"
 #include "bench/cell/memory/traffic.h"
 #include "profiling/phases.h"
 #include "profiling/record/record.h"
@@ -33,6 +34,7 @@ class RecordedSteps {
   std::optional<ForwardCalls> forward_calls_;  // only with C++ stacks
   StepRecording recording_;
   FailedPhase phase_;
+  DryRunNames names_;
   Listening listening_;
   Traffic traffic_;  // of the last step
 };

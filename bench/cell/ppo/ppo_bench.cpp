@@ -2,6 +2,7 @@
 
 #include <ATen/cuda/CUDAContext.h>
 
+#include "bench/cell/memory/dry_run_names.h"
 #include "profiling/phases.h"
 #include "train/generate/rules.h"
 #include "train/ppo/setup/card_rules.h"
@@ -137,6 +138,9 @@ void PpoBench::change_phase(const std::string& to, MemoryTags* tags) {
 
 IterationReport PpoBench::iterate(const char* what, ScopeListener* scopes, MemoryTags* tags) {
   during = std::string(what) + " iteration";
+  DryRunNames names(to_string(shared.optimizer), scopes, tags);
+  scopes = names.scopes();
+  tags = names.tags();
   ListeningRoles listening(*this, scopes, tags);
   const Prompts prompts = next_prompts();
   tag(tags, Category::kOther, prompts.tokens_BP, "prompts");

@@ -24,6 +24,7 @@ namespace {
 
 std::atomic<headroom::OnBlock> on_block = nullptr;
 std::atomic<headroom::OnWorkspace> on_workspace = nullptr;
+std::atomic<const headroom::OnNames*> on_names = nullptr;
 
 void tell_workspace(void* address, size_t bytes) {
   const headroom::OnWorkspace listener = on_workspace;
@@ -37,11 +38,38 @@ F* next_of(const char* name) {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) void headroom_on_blocks(
-    headroom::OnBlock block, headroom::OnWorkspace workspace) {
+extern "C" {
+
+__attribute__((visibility("default"))) void headroom_on_blocks(headroom::OnBlock block,
+                                                               headroom::OnWorkspace workspace) {
   on_block = block;
   on_workspace = workspace;
 }
+
+__attribute__((visibility("default"))) void headroom_on_names(const headroom::OnNames* names) {
+  on_names = names;
+}
+
+// Called by programs: docs/programs/dryrun.md.
+
+__attribute__((visibility("default"))) int headroom_name_memory(const void* address,
+                                                                const char* use,
+                                                                const char* owner) {
+  const headroom::OnNames* const names = on_names;
+  return names != nullptr && names->memory(address, use, owner) ? 1 : 0;
+}
+
+__attribute__((visibility("default"))) void headroom_step_begins() {
+  const headroom::OnNames* const names = on_names;
+  if (names != nullptr) names->step_begins();
+}
+
+__attribute__((visibility("default"))) void headroom_step_ends(const char* optimizer) {
+  const headroom::OnNames* const names = on_names;
+  if (names != nullptr) names->step_ends(optimizer);
+}
+
+}  // extern "C"
 
 namespace c10 {
 

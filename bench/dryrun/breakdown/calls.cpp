@@ -4,14 +4,14 @@
 // Rationale: a Python program tells of its modules and steps by hooks of torch. libtorch has none
 //   in C++.
 // Approach: the functions by which a C++ program registers parameters, asks for them, moves a
-// module,
-//   runs backward and steps are libtorch's own and exported. Ours come first, tell a listener and
-//   call the real ones. They take pointers in place of libtorch's classes, as the calling
-//   convention passes them, because this library is also loaded into programs without libtorch. The
-//   listener is libheadroom_breakdown.so for the program's libtorch, loaded at the first of these
-//   calls or at the first block.
+//   module, runs backward and steps are libtorch's own and exported. Ours come first, tell a
+//   listener and call the real ones. They take pointers in place of libtorch's classes, as the
+//   calling convention passes them, because this library is also loaded into programs without
+//   libtorch. The listener is libheadroom_breakdown.so for the program's libtorch, loaded at the
+//   first of these calls or at the first block.
 // Limits: a module in C++ does not say when its forward runs, so the rest has no use. Optimizers
-//   that are not libtorch's are the program's code. In Python the start-up hook tells all of this.
+//   that are not libtorch's are known where the program names them (program_names.h). In Python
+//   the start-up hook tells all of this.
 #include "bench/dryrun/breakdown/calls.h"
 
 #include <dlfcn.h>
@@ -36,14 +36,16 @@ std::string listener_path() {
          "/libheadroom_breakdown.so";
 }
 
+bool lacks_library = false;  // for this libtorch
+
 // Empty in a Python program, and without a library for this libtorch.
 const OnCalls& listener() {
   static const OnCalls calls = [] {
     OnCalls found;
-    if (std::getenv("HEADROOM_DRYRUN_BREAKDOWN") == nullptr) return found;
     if (dlsym(RTLD_DEFAULT, "Py_IsInitialized") != nullptr) return found;
     void* const library = dlopen(listener_path().c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) return found;
+    lacks_library = library == nullptr;
+    if (lacks_library) return found;
     auto* const start = reinterpret_cast<void (*)(OnCalls*)>(dlsym(library, "headroom_hear_calls"));
     if (start != nullptr) start(&found);
     return found;
@@ -86,6 +88,11 @@ void headroom::begin_to_listen() { listener(); }
 
 HEADROOM_EXPORT const char* headroom_program_breakdown() {
   return listener().report == nullptr ? nullptr : listener().report();
+}
+HEADROOM_EXPORT const char* headroom_program_snapshot() {
+  if (listener().snapshot != nullptr) return listener().snapshot();
+  if (!lacks_library) return nullptr;
+  return R"({"snapshot_error":"there is no library for its libtorch: scripts/torch_libraries.sh builds it"})";
 }
 
 #define HEADROOM_STRING "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"

@@ -11,7 +11,9 @@ struct OnCalls {
   void (*backward_ends)() = nullptr;
   void (*step_begins)(void* optimizer) = nullptr;
   void (*step_ends)(void* optimizer) = nullptr;
-  const char* (*report)() = nullptr;  // JSON, at the process's end
+  // At the process's end, as JSON: the breakdown; the fields of a snapshot, which it writes.
+  const char* (*report)() = nullptr;
+  const char* (*snapshot)() = nullptr;
 };
 
 // Loads the listener of a C++ program, once.

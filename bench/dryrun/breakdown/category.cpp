@@ -57,6 +57,13 @@ std::string_view category_name(Category category) {
   return "";
 }
 
+std::optional<Category> category_of_name(std::string_view name) {
+  for (int i = 0; i < static_cast<int>(Category::kRounding); ++i) {
+    if (name == category_name(static_cast<Category>(i))) return static_cast<Category>(i);
+  }
+  return std::nullopt;
+}
+
 std::string_view phase_name(Phase phase) {
   switch (phase) {
     case Phase::kOutside:

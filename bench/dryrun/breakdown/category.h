@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace headroom {
@@ -28,6 +29,8 @@ inline constexpr int kCategories = static_cast<int>(Category::kNotAttributed) + 
 
 // "optimizer state".
 std::string_view category_name(Category category);
+// The reverse, of a use that a program may name: neither its rounding nor an unknown one.
+std::optional<Category> category_of_name(std::string_view name);
 
 // The phase of the program on a thread.
 enum class Phase : uint8_t { kOutside, kForward, kRecomputation, kBackward, kOptimizer };

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
@@ -10,9 +11,14 @@
 namespace headroom {
 namespace {
 
+// Finds a text without a copy of it.
+struct HashOfText {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
 struct Names {
   std::mutex mutex;
-  std::unordered_map<std::string, uint32_t> numbers;
+  std::unordered_map<std::string, uint32_t, HashOfText, std::equal_to<>> numbers;
   std::deque<std::string> texts = {""};
 };
 Names& names() {
@@ -79,10 +85,12 @@ std::string_view operation_of(const Thread& own, bool wants_node) {
 uint32_t number_of(std::string_view text) {
   if (text.empty()) return 0;
   const std::scoped_lock lock(names().mutex);
-  const auto [found, is_new] =
-      names().numbers.try_emplace(std::string(text), static_cast<uint32_t>(names().texts.size()));
-  if (is_new) names().texts.emplace_back(text);
-  return found->second;
+  const auto found = names().numbers.find(text);
+  if (found != names().numbers.end()) return found->second;
+  const auto number = static_cast<uint32_t>(names().texts.size());
+  names().numbers.emplace(text, number);
+  names().texts.emplace_back(text);
+  return number;
 }
 
 std::string text_of(uint32_t number) {

@@ -1,7 +1,7 @@
 #include "bench/dryrun/breakdown/cpp_place.h"
 
 #include <dlfcn.h>
-#include <torch/csrc/profiler/unwind/unwind.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include "bench/dryrun/breakdown/context.h"
 #include "bench/dryrun/breakdown/cpp_function.h"
 #include "bench/dryrun/loaded_symbol.h"
+#include "profiling/tracker/forward_calls.h"
 #include "profiling/tracker/loaded_code.h"
 #include "profiling/tracker/own_frames.h"
 #include "profiling/tracker/symbol_table.h"
@@ -25,7 +26,6 @@ namespace headroom {
 namespace {
 
 using Stack = std::vector<void*>;
-constexpr size_t kMostFrames = 128;
 constexpr std::string_view kStack = "stack ";  // and its index
 
 struct HashOfStack {
@@ -40,6 +40,8 @@ struct Stacks {
   std::mutex mutex;
   std::unordered_map<Stack, uint32_t, HashOfStack> numbers;
   std::deque<const Stack*> all;
+  std::vector<LoadedCode> of_program;  // loaded after so many changes
+  uint64_t changes = 0;
 };
 Stacks& stacks() {
   static auto* const known = new Stacks;  // threads may outlive the process's end
@@ -157,21 +159,41 @@ PlaceNames& place_names() {
   return *known;
 }
 
+// The number of libraries that were loaded or removed until now.
+uint64_t changes_of_code() {
+  uint64_t changes = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* first, size_t /*size*/, void* data) {
+        *static_cast<uint64_t*>(data) = first->dlpi_adds + first->dlpi_subs;
+        return 1;
+      },
+      &changes);
+  return changes;
+}
+
+// The code of the program and of its own libraries. Under the mutex.
+const std::vector<LoadedCode>& code_of_program() {
+  const uint64_t changes = changes_of_code();
+  if (stacks().changes == changes) return stacks().of_program;
+  stacks().changes = changes;
+  stacks().of_program = loaded_code();
+  std::erase_if(stacks().of_program, [](const LoadedCode& code) { return !is_of_program(code); });
+  return stacks().of_program;
+}
+
 bool has_line(const Stack& stack) {
-  const std::vector<LoadedCode> loaded = loaded_code();
-  return std::any_of(loaded.begin(), loaded.end(), [&](const LoadedCode& code) {
-    const auto holds = [&](void* counter) {
+  const std::vector<LoadedCode>& own = code_of_program();
+  return std::any_of(own.begin(), own.end(), [&](const LoadedCode& code) {
+    return std::any_of(stack.begin(), stack.end(), [&](void* counter) {
       return code.holds(reinterpret_cast<uint64_t>(counter));
-    };
-    return is_of_program(code) && std::any_of(stack.begin(), stack.end(), holds);
+    });
   });
 }
 
 }  // namespace
 
 uint32_t cpp_place() {
-  Stack stack = torch::unwind::unwind();
-  if (stack.size() > kMostFrames) stack.resize(kMostFrames);
+  Stack stack = stack_of_caller();
   const std::scoped_lock lock(stacks().mutex);
   const auto [found, is_new] = stacks().numbers.try_emplace(std::move(stack));
   if (is_new && has_line(found->first)) {

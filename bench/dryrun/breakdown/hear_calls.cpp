@@ -3,6 +3,7 @@
 #include <torch/nn/module.h>
 #include <torch/optim/optimizer.h>
 
+#include <cstdlib>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "bench/dryrun/breakdown/context.h"
 #include "bench/dryrun/breakdown/cpp_place.h"
 #include "bench/dryrun/breakdown/owned_tensors.h"
+#include "bench/dryrun/breakdown/program_snapshot.h"
 #include "bench/dryrun/breakdown/refusal.h"
 #include "bench/dryrun/breakdown/rows_json.h"
 #include "bench/dryrun/breakdown/watch.h"
@@ -71,7 +73,7 @@ std::string where_of(const LiveMemory& live) {
   return live.operation.empty() ? place : place + " (" + live.operation + ")";
 }
 
-void memory_ran_out(int device, int64_t wanted) {
+void note_refusal(int device, int64_t wanted) {
   constexpr size_t kMost = 8;
   tag_owned();
   const LiveMemory live = live_memory(device, cpp_place());
@@ -81,6 +83,19 @@ void memory_ran_out(int device, int64_t wanted) {
   const std::scoped_lock lock(refusals().mutex);
   if (refusals().last.size() == kMost) refusals().last.erase(refusals().last.begin());
   refusals().last.push_back(std::move(refusal));
+}
+
+bool wants_breakdown() { return std::getenv("HEADROOM_DRYRUN_BREAKDOWN") != nullptr; }
+
+void memory_ran_out(int device, int64_t wanted) {
+  if (wants_breakdown()) note_refusal(device, wanted);
+  if (wants_program_snapshot()) write_snapshot_of_refusal();
+}
+
+const char* snapshot() {
+  static auto* const text = new std::string;
+  *text = json_text(finish_program_snapshot());
+  return text->c_str();
 }
 
 const char* report() {
@@ -101,12 +116,21 @@ const char* report() {
 // Sets the functions that libheadroom_blocks.so calls.
 extern "C" void headroom_hear_calls(headroom::OnCalls* calls) {
   using namespace headroom;
-  if (!hear_blocks(cpp_place, memory_ran_out)) return;
-  *calls = {.registered = registered,
-            .module_seen = module_seen,
-            .backward_begins = backward_begins,
-            .backward_ends = backward_ends,
-            .step_begins = step_begins,
-            .step_ends = step_ends,
-            .report = report};
+  OnProgramBlocks blocks{.refused = memory_ran_out};
+  if (wants_breakdown()) blocks.place = cpp_place;
+  if (wants_program_snapshot()) {
+    blocks.begins = begin_program_snapshot;
+    blocks.allocates = program_allocates;
+  }
+  if (!hear_blocks(blocks)) return;
+  if (wants_breakdown()) {
+    *calls = {.registered = registered,
+              .module_seen = module_seen,
+              .backward_begins = backward_begins,
+              .backward_ends = backward_ends,
+              .step_begins = step_begins,
+              .step_ends = step_ends,
+              .report = report};
+  }
+  if (wants_program_snapshot()) calls->snapshot = snapshot;
 }

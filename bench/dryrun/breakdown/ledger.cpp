@@ -65,17 +65,32 @@ void Ledger::set_totals(int64_t allocated, int64_t reserved, const Moment& now) 
   if (events_.size() >= kMostEvents) close_window(now);
 }
 
-void Ledger::tag(uintptr_t address, Category purpose, uint32_t owner, uint32_t several) {
+Ledger::Block* Ledger::block_at(uintptr_t address) {
   auto found = live_.upper_bound(address);
-  if (found == live_.begin()) return;
+  if (found == live_.begin()) return nullptr;
   Block& block = *(--found)->second;
-  if (address >= block.address + static_cast<uintptr_t>(block.bytes)) return;
-  if (block.tag == Category::kNotAttributed) {
-    block.tag = purpose;
-    block.owner = owner;
-  } else if (block.tag == purpose && block.owner != owner) {
-    block.owner = several;
+  return address < block.address + static_cast<uintptr_t>(block.bytes) ? &block : nullptr;
+}
+
+void Ledger::tag(uintptr_t address, Category purpose, uint32_t owner, uint32_t several) {
+  Block* const block = block_at(address);
+  if (block == nullptr || block->has_named_owner) return;
+  if (block->tag == Category::kNotAttributed) {
+    block->tag = purpose;
+    block->owner = owner;
+  } else if (block->tag == purpose && block->owner != owner) {
+    block->owner = block->owner == 0 ? owner : several;
   }
+}
+
+bool Ledger::name(uintptr_t address, Category purpose, uint32_t owner) {
+  Block* const block = block_at(address);
+  if (block == nullptr) return false;
+  if (block->tag != purpose || owner != 0) block->owner = owner;
+  block->tag = purpose;
+  block->is_named = true;
+  block->has_named_owner = owner != 0;
+  return true;
 }
 
 bool Ledger::is_over(const Block& block, const Moment& now) const {
@@ -114,7 +129,7 @@ void Ledger::add(Instant& instant, const Block& block, const Moment& now) const 
              .place = block.origin.place,
              .reason = Reason::kNone};
   if (key.category == Category::kNotAttributed) key.reason = Reason::kOptimizer;
-  if (key.category == Category::kProgram && !sees_modules_) {
+  if (key.category == Category::kProgram && !sees_modules_ && !block.is_named) {
     key.category = Category::kNotAttributed;
     key.reason = Reason::kNoModules;
   }

@@ -91,6 +91,9 @@ class Ledger {
   // Names the owner of the block that contains `address`. The first purpose counts; of several
   // owners `several` is the name.
   void tag(uintptr_t address, Category purpose, uint32_t owner, uint32_t several);
+  // The program's own words: they count more than all tags, which give an owner where the program
+  // names none (0). False if no block is there.
+  bool name(uintptr_t address, Category purpose, uint32_t owner);
 
   void end_step(uint32_t owner, const Moment& now);
   void finish(const Moment& now);
@@ -110,6 +113,8 @@ class Ledger {
     uint32_t owner = 0;
     uint64_t backwards = 0;  // begun at its birth; at its death, later
     uint64_t last_backwards = 0;
+    bool is_named = false;  // by the program
+    bool has_named_owner = false;
     bool is_live = true;
     bool is_call_over = false;  // at its death
     bool died_in_backward = false;
@@ -120,6 +125,7 @@ class Ledger {
     bool is_free = false;
   };
 
+  Block* block_at(uintptr_t address);  // null: none is live there
   bool is_over(const Block& block, const Moment& now) const;
   Life life_of(const Block& block, const Moment& now) const;
   void add(Instant& instant, const Block& block, const Moment& now) const;

@@ -16,6 +16,7 @@
 #include "bench/dryrun/breakdown/blocks.h"
 #include "bench/dryrun/breakdown/context.h"
 #include "bench/dryrun/breakdown/ledger.h"
+#include "bench/dryrun/breakdown/program_names.h"
 #include "bench/dryrun/breakdown/python_place.h"
 #include "bench/dryrun/breakdown/refusal.h"
 #include "bench/dryrun/breakdown/rows_json.h"
@@ -113,22 +114,26 @@ void watch_operations() {
           .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
 }
 
-uint32_t (*place_of_program)() = nullptr;
-void (*on_refusal)(int device, int64_t wanted) = nullptr;
+OnProgramBlocks of_program;
 
 // Before the first block the allocator has no devices to attach to.
+bool attach_at(const void* first_block) {
+  using namespace c10::cuda::CUDACachingAllocator;
+  if (of_program.place != nullptr) attachAllocatorTraceTracker(on_trace);
+  attachOutOfMemoryObserver([](int64_t of, size_t wanted, size_t /*total*/, size_t /*free*/) {
+    of_program.refused(static_cast<int>(of), static_cast<int64_t>(wanted));
+  });
+  if (of_program.begins != nullptr) of_program.begins(first_block);
+  return true;
+}
+
 void on_block_of_program(int device, void* address, int64_t bytes, int64_t allocated,
                          int64_t reserved) {
-  static const bool is_attached = [] {
-    using namespace c10::cuda::CUDACachingAllocator;
-    attachAllocatorTraceTracker(on_trace);
-    attachOutOfMemoryObserver([](int64_t of, size_t wanted, size_t /*total*/, size_t /*free*/) {
-      on_refusal(static_cast<int>(of), static_cast<int64_t>(wanted));
-    });
-    return true;
-  }();
+  static const bool is_attached = attach_at(address);
   if (!is_attached) return;
-  if (bytes > 0) set_place(place_of_program(), Hint::kNone);
+  if (bytes > 0 && of_program.allocates != nullptr) of_program.allocates();
+  if (of_program.place == nullptr) return;
+  if (bytes > 0) set_place(of_program.place(), Hint::kNone);
   on_block(device, address, bytes, allocated, reserved);
 }
 
@@ -142,6 +147,15 @@ void tag(const uint64_t* pairs, size_t count, Category purpose) {
       ledger.tag(pairs[2 * i], purpose, static_cast<uint32_t>(pairs[2 * i + 1]), several);
     }
   }
+}
+
+bool name_block(uintptr_t address, Category purpose, uint32_t owner) {
+  const std::scoped_lock lock(ledgers().mutex);
+  bool is_known = false;
+  for (auto& [device, ledger] : ledgers().devices) {
+    if (ledger.name(address, purpose, owner)) is_known = true;
+  }
+  return is_known;
 }
 
 void end_step_of(uint32_t optimizer) {
@@ -168,14 +182,14 @@ LiveMemory live_memory(int device, uint32_t place) {
   return {ledgers().of(device).now(moment()), text_of(now.operation), text_of(now.place)};
 }
 
-bool hear_blocks(uint32_t (*place)(), void (*refused)(int device, int64_t wanted)) {
+bool hear_blocks(const OnProgramBlocks& calls) {
   Listen* const listen = find_listen();
   if (listen == nullptr) return false;
-  place_of_program = place;
-  on_refusal = refused;
+  of_program = calls;
   ledgers().sees_modules = false;
-  watch_operations();
+  if (calls.place != nullptr) watch_operations();
   listen(on_block_of_program, on_workspace);
+  hear_names();
   return true;
 }
 
@@ -207,6 +221,7 @@ int headroom_breakdown_start(const char* torch_begins, const char* torch_parts,
   }
   watch_operations();
   listen(on_block, on_workspace);
+  hear_names();
   return 1;
 }
 

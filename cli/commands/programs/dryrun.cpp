@@ -98,8 +98,9 @@ std::string settle_snapshots(const std::string& file, const std::string& unwritt
     if (!process["snapshot"].get<std::string>().empty()) written.push_back(&process);
   }
   if (written.empty()) {
-    return unwritten.empty() ? "no snapshot was written: no Python process that used CUDA ended\n"
-                             : "";
+    return unwritten.empty()
+               ? "no snapshot was written: no process of PyTorch that used CUDA ended\n"
+               : "";
   }
   std::string lines;
   for (auto* process : written) {

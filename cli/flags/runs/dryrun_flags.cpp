@@ -178,7 +178,7 @@ std::vector<Flag> outcome_flags() {
        .group = "Advice",
        .example = kAdviceCommand},
       {"snapshot", "FILE",
-       "memory_viz snapshot at the end or where memory ran out (Python programs);\n"
+       "memory_viz snapshot at the end or where memory ran out;\n"
        "with several processes one file each, with .<pid> before the extension",
        "Output", FileUse::kWritten},
       {"json", "FILE", "file for all counts, as JSON", "Output", FileUse::kWritten}};

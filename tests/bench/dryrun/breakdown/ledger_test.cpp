@@ -85,6 +85,24 @@ TEST_F(LedgerTest, AnAddressInsideABlockNamesItAndOneBeyondItDoesNot) {
   EXPECT_EQ(instant.rows.begin()->first.owner, kSeveral);
 }
 
+TEST_F(LedgerTest, ANameOfTheProgramCountsMoreThanATagAndTakesItsOwnerWhereItHasNone) {
+  const Origin outside{};
+  allocate(1000, 512, outside);
+  allocate(2000, 1024, outside);
+  ledger_.tag(1000, Category::kBuffers, kModule, kSeveral);
+  EXPECT_TRUE(ledger_.name(1000, Category::kCache, kOwner));
+  EXPECT_TRUE(ledger_.name(2000, Category::kParameters, 0));
+  EXPECT_FALSE(ledger_.name(3024, Category::kParameters, 0));
+  ledger_.tag(1000, Category::kCache, kModule, kSeveral);
+  ledger_.tag(2000, Category::kParameters, kModule, kSeveral);
+  ledger_.finish(now_);
+  std::vector<std::pair<Category, uint32_t>> owners;
+  for (const auto& [key, sum] : ledger_.peak().rows) owners.emplace_back(key.category, key.owner);
+  const std::vector<std::pair<Category, uint32_t>> wanted = {{Category::kParameters, kModule},
+                                                             {Category::kCache, kOwner}};
+  EXPECT_EQ(owners, wanted);
+}
+
 TEST_F(LedgerTest, RoundingIsARowAndTheSumIsTheAllocatedMemory) {
   allocate(1000, 512, forward_, /*requested=*/4);
   allocate(2000, 1024, forward_, /*requested=*/1000);

@@ -1,10 +1,13 @@
 // A user's C++ training program on libtorch: modules, backward, an optimizer. Prints its peak.
-// usage: train_cpp
+// usage: train_cpp [own]    own: with an optimizer of its own, which names its memory
 #include <c10/cuda/CUDACachingAllocator.h>
+#include <dlfcn.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/optim/adamw.h>
 
 #include <cstdio>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -23,18 +26,57 @@ struct NetImpl : torch::nn::Module {
 };
 TORCH_MODULE(Net);
 
+// As docs/programs/dryrun.md describes it.
+template <typename F>
+F* call_of_headroom(const char* name) {
+  return reinterpret_cast<F*>(dlsym(RTLD_DEFAULT, name));
+}
+
+// Its states are in no torch::optim::Optimizer.
+class Momentum {
+ public:
+  explicit Momentum(std::vector<torch::Tensor> parameters) : parameters_(std::move(parameters)) {}
+  void step() {
+    const auto begins = call_of_headroom<void()>("headroom_step_begins");
+    if (begins != nullptr) begins();
+    const torch::NoGradGuard no_gradients;
+    for (const torch::Tensor& parameter : parameters_) {
+      if (states_.size() < parameters_.size()) add_state(parameter);
+      parameter.sub_(parameter.grad() * 0.1);
+    }
+    const auto ends = call_of_headroom<void(const char*)>("headroom_step_ends");
+    if (ends != nullptr) ends(kName);
+  }
+
+ private:
+  static constexpr const char* kName = "Momentum (optimizer)";
+  void add_state(const torch::Tensor& parameter) {
+    const torch::Tensor& state = states_.emplace_back(torch::zeros_like(parameter));
+    const auto name =
+        call_of_headroom<int(const void*, const char*, const char*)>("headroom_name_memory");
+    if (name != nullptr) name(state.data_ptr(), "optimizer state", kName);
+  }
+
+  std::vector<torch::Tensor> parameters_, states_;
+};
+
 }  // namespace
 
-int main() {
+int main(int argc, char**) {
   // Before any module.
   const torch::Tensor x = torch::rand({2048, 1024}, torch::kCUDA);
   Net net;
   net->to(torch::kCUDA);
   torch::optim::AdamW optimizer(net->parameters());
+  Momentum own(net->parameters());
   for (int i = 0; i < 3; ++i) {
     optimizer.zero_grad();
     net(x).pow(2).mean().backward();
-    optimizer.step();
+    if (argc > 1) {
+      own.step();
+    } else {
+      optimizer.step();
+    }
   }
   using c10::CachingAllocator::StatType;
   const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(0);
