@@ -61,6 +61,7 @@ std::atomic<int> backward_depth = 0;
 std::atomic<int> optimizer_depth = 0;
 std::atomic<uint64_t> backwards = 0;
 std::atomic<uint32_t> backward_place = 0;
+std::atomic<uint32_t (*)()> running_node = nullptr;
 
 void end_call(const Call& call) {
   const std::scoped_lock lock(calls().mutex);
@@ -157,6 +158,8 @@ void pop_operation() {
   if (!thread().operations.empty()) thread().operations.pop_back();
 }
 
+void set_running_node(uint32_t (*node)()) { running_node = node; }
+
 void set_place(uint32_t place, Hint hint) {
   thread().place = place;
   thread().hint = hint;
@@ -178,7 +181,10 @@ Origin origin() {
     known.phase = Phase::kBackward;
   }
   if (known.place == 0 && in_backward) known.place = backward_place;
-  known.operation = number_of(operation_of(own, known.phase == Phase::kBackward));
+  const bool wants_node = known.phase == Phase::kBackward;
+  uint32_t (*const node)() = running_node;
+  if (wants_node && node != nullptr) known.operation = node();
+  if (known.operation == 0) known.operation = number_of(operation_of(own, wants_node));
   return known;
 }
 

@@ -28,6 +28,10 @@ Moment moment();
 void push_operation(const char* name, bool is_backward);
 void pop_operation();
 
+// Gives the name's number of the node that autograd runs on this thread, where no operation is
+// pushed for it; 0: none runs.
+void set_running_node(uint32_t (*node)());
+
 // The line of the program that allocates next on this thread.
 void set_place(uint32_t place, Hint hint);
 

@@ -93,7 +93,8 @@ std::string file_name(const LoadedCode& code) {
 }
 
 // The innermost line of the program's own in a chain of inlined calls, or else its function.
-std::string text_of(const LoadedCode& code, std::vector<Frame> chain, const std::string& symbol) {
+std::string text_of_frames(const LoadedCode& code, std::vector<Frame> chain,
+                           const std::string& symbol) {
   if (chain.empty()) {
     return is_of_library(symbol) ? "" : file_name(code) + " in " + short_function(symbol);
   }
@@ -106,26 +107,39 @@ std::string text_of(const LoadedCode& code, std::vector<Frame> chain, const std:
   return "";
 }
 
-// The texts of program counters, named many at once. Used under its mutex.
+// The texts of program counters. Used under its mutex.
 class PlaceNames {
  public:
   std::mutex mutex;
 
+  // Reads the debug information of this counter alone: that of a frame further out may be long.
   const std::string& of(void* counter) {
-    if (!texts_.contains(counter)) name_all();
-    return texts_[counter];
+    if (!known_.contains(counter)) find_symbols();
+    Known& known = known_[counter];
+    if (known.code != nullptr) {
+      std::vector<Frame> chain = own_frames_at(*known.code, {call_before(counter)}).front();
+      known.text = text_of_frames(*known.code, std::move(chain), known.symbol);
+      known.code = nullptr;
+    }
+    return known.text;
   }
 
  private:
-  // Names the counters of all stacks that were taken until now.
-  void name_all() {
-    const std::vector<LoadedCode> loaded = loaded_code();
+  struct Known {
+    const LoadedCode* code = nullptr;  // until it has a text; null: not the program's
+    std::string symbol;
+    std::string text;
+  };
+
+  // The symbols for the counters of all stacks that were taken until now.
+  void find_symbols() {
+    const std::vector<LoadedCode>& loaded = loaded_.emplace_back(loaded_code());
     std::vector<std::vector<void*>> counters(loaded.size());
     {
       const std::scoped_lock lock(stacks().mutex);
       for (const Stack* stack : stacks().all) {
         for (void* counter : *stack) {
-          if (!texts_.try_emplace(counter).second) continue;
+          if (!known_.try_emplace(counter).second) continue;
           for (size_t i = 0; i < loaded.size(); ++i) {
             if (loaded[i].holds(call_before(counter))) counters[i].push_back(counter);
           }
@@ -133,26 +147,22 @@ class PlaceNames {
       }
     }
     for (size_t i = 0; i < loaded.size(); ++i) {
-      if (!counters[i].empty() && is_of_program(loaded[i])) name(loaded[i], counters[i]);
+      if (!counters[i].empty() && is_of_program(loaded[i])) find_symbols_of(loaded[i], counters[i]);
     }
   }
 
-  void name(const LoadedCode& code, const std::vector<void*>& counters) {
-    std::vector<uint64_t> addresses, offsets;
-    for (void* counter : counters) {
-      addresses.push_back(call_before(counter));
-      offsets.push_back(addresses.back() - code.base);
-    }
+  void find_symbols_of(const LoadedCode& code, const std::vector<void*>& counters) {
+    std::vector<uint64_t> offsets;
+    for (void* counter : counters) offsets.push_back(call_before(counter) - code.base);
     const std::vector<std::string> symbols = functions_at(code.path, offsets);
-    std::vector<std::vector<Frame>> chains = own_frames_at(code, addresses);
-    for (size_t i = 0; i < counters.size(); ++i)
-      texts_[counters[i]] = text_of(code, std::move(chains[i]), symbols[i]);
+    for (size_t i = 0; i < counters.size(); ++i) known_[counters[i]] = {&code, symbols[i], ""};
   }
 
   // One byte back: the counter is the return address, possibly on the next line.
   static uint64_t call_before(void* counter) { return reinterpret_cast<uint64_t>(counter) - 1; }
 
-  std::unordered_map<void*, std::string> texts_;
+  std::unordered_map<void*, Known> known_;
+  std::deque<std::vector<LoadedCode>> loaded_;
 };
 PlaceNames& place_names() {
   static auto* const known = new PlaceNames;

@@ -6,12 +6,16 @@
 #include <ATen/record_function.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <dlfcn.h>
+#include <torch/csrc/autograd/function.h>
 #include <torch/csrc/profiler/combined_traceback.h>
 
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <typeinfo>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "bench/dryrun/breakdown/blocks.h"
 #include "bench/dryrun/breakdown/context.h"
@@ -108,10 +112,20 @@ Listen* find_listen() {
   return reinterpret_cast<Listen*>(dlsym(RTLD_DEFAULT, "headroom_on_blocks"));
 }
 
-void watch_operations() {
-  at::addGlobalCallback(
-      at::RecordFunctionCallback(begin, end)
-          .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
+void watch_operations(const std::unordered_set<at::RecordScope>& scopes) {
+  at::addGlobalCallback(at::RecordFunctionCallback(begin, end).scopes(scopes));
+}
+
+// With a callback for nodes, the engine makes the name of every one anew. Not in Python, whose own
+// nodes take the interpreter's lock for their name.
+uint32_t node_of_program() {
+  const std::shared_ptr<torch::autograd::Node> node = torch::autograd::get_current_node();
+  if (node == nullptr) return 0;
+  thread_local std::unordered_map<const std::type_info*, uint32_t> names;
+  const torch::autograd::Node& running = *node;
+  const auto [found, is_new] = names.try_emplace(&typeid(running));
+  if (is_new) found->second = number_of(running.name());
+  return found->second;
 }
 
 OnProgramBlocks of_program;
@@ -187,7 +201,10 @@ bool hear_blocks(const OnProgramBlocks& calls) {
   if (listen == nullptr) return false;
   of_program = calls;
   ledgers().sees_modules = false;
-  if (calls.place != nullptr) watch_operations();
+  if (calls.place != nullptr) {
+    watch_operations({at::RecordScope::FUNCTION});
+    set_running_node(node_of_program);
+  }
   listen(on_block_of_program, on_workspace);
   hear_names();
   return true;
@@ -219,7 +236,7 @@ int headroom_breakdown_start(const char* torch_begins, const char* torch_parts,
   } catch (const std::exception&) {
     return 0;
   }
-  watch_operations();
+  watch_operations({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION});
   listen(on_block, on_workspace);
   hear_names();
   return 1;
