@@ -23,6 +23,7 @@ struct ProgramSnapshot {
   std::string error;  // of the last attempt
   std::atomic<bool> has_begun = false;
   std::atomic<bool> is_of_refusal = false;  // and nothing was allocated since then
+  std::atomic<bool> is_over = false;        // the allocator is about to go
 };
 ProgramSnapshot& program_snapshot() {
   static auto* const own = new ProgramSnapshot;  // threads may outlive the process's end
@@ -56,6 +57,12 @@ void write_program_snapshot() {
   }
 }
 
+void write_last_snapshot() {
+  ProgramSnapshot& own = program_snapshot();
+  if (!own.is_of_refusal) write_program_snapshot();
+  own.is_over = true;
+}
+
 }  // namespace
 
 bool wants_program_snapshot() { return requested_path() != nullptr; }
@@ -65,6 +72,9 @@ void begin_program_snapshot(const void* first_block) {
   record_cuda_history(kMostEntries, RecordContext::ALLOC);
   note_early_block(reinterpret_cast<uintptr_t>(first_block));
   program_snapshot().has_begun = true;
+  // Handlers run in reverse order: this one before the destructors of libc10_cuda.so, which
+  // allocates here. The report of the process is written after them.
+  std::atexit(write_last_snapshot);
 }
 
 void program_allocates() { program_snapshot().is_of_refusal = false; }
@@ -76,7 +86,7 @@ void write_snapshot_of_refusal() {
 
 nlohmann::json finish_program_snapshot() {
   ProgramSnapshot& own = program_snapshot();
-  if (own.has_begun && !own.is_of_refusal) write_program_snapshot();
+  if (own.has_begun && !own.is_over && !own.is_of_refusal) write_program_snapshot();
   const std::scoped_lock lock(own.mutex);
   return {{"snapshot", own.path}, {"snapshot_error", own.error}};
 }
