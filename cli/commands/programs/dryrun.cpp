@@ -137,7 +137,7 @@ const nlohmann::ordered_json* fullest_device(const nlohmann::ordered_json& break
 std::optional<int> code_of_peak(const nlohmann::ordered_json& breakdown, int64_t most) {
   const nlohmann::ordered_json* const device = fullest_device(breakdown);
   if (device == nullptr) {
-    log_error("--max-peak: no Python process of the program reported a peak");
+    log_error("--max-peak: no process of the program reported a peak");
     return kExitEnvironment;
   }
   const int64_t peak = (*device)["allocated_bytes"];

@@ -32,7 +32,7 @@ expect 0 'exit code 0' "${card[@]}" --try-advice --vary n=1..2 -- touch 'with{n}
 expect 2 "--route: 'even' is none of balanced, worst, or a number" "${card[@]}" --route even -- touch ran
 expect 2 "--max-peak: '12x' is not a size" "${card[@]}" --max-peak 12x -- touch ran
 expect 2 '--max-peak: .* --events both makes two runs' "${card[@]}" --events both --max-peak 1GiB -- touch ran
-expect 5 '--max-peak: no Python process of the program reported a peak' "${card[@]}" --max-peak 1GiB -- true
+expect 5 '--max-peak: no process of the program reported a peak' "${card[@]}" --max-peak 1GiB -- true
 expect 7 'exit code 7' "${card[@]}" --max-peak 1GiB -- sh -c 'exit 7'
 expect 0 'exit code 0 after .* with late events exit code 0' "${card[@]}" --events both -- true
 expect 3 'exit code 3' "${card[@]}" --events both -- sh -c 'test "$HEADROOM_VIRTUAL_EVENTS" = done || exit 3'
