@@ -27,6 +27,21 @@ read_options() {
   [[ ! -v file || -r $file ]] || { printf '%s cannot be read\n' "$file" >&2 && exit 2; }
 }
 
+# read_checkouts "$@": sets checkouts to the arguments, at least one, and output_dir from --output-dir DIR. Exit 2 on anything else.
+read_checkouts() {
+  local options=()
+  checkouts=()
+  while [[ $# -gt 0 ]]; do
+    case $1 in
+      --output-dir) options+=("$1" "${2:-}") && shift $(($# > 1 ? 2 : 1)) ;;
+      -*) options+=("$1") && shift ;;
+      *) checkouts+=("$1") && shift ;;
+    esac
+  done
+  read_options "${options[@]}"
+  [[ ${#checkouts[@]} -gt 0 ]] || { printf 'usage: %s [--output-dir DIR] CHECKOUT...\n' "${0##*/}" >&2 && exit 2; }
+}
+
 # need_headroom: sets headroom to the program, exit 5 when it is not built; makes output_dir.
 need_headroom() {
   headroom=${HEADROOM_BIN:-build/release/bin/headroom}

@@ -36,6 +36,12 @@ python_packages() {
   printf '%s\n' "$folder"
 }
 
+# pretend_installed FOLDER NAME: code in FOLDER that asks for the version of the package NAME finds one.
+pretend_installed() {
+  mkdir -p "$1/${2//-/_}-0.dist-info"
+  printf 'Metadata-Version: 2.1\nName: %s\nVersion: 0\n' "$2" >"$1/${2//-/_}-0.dist-info/METADATA"
+}
+
 # remove_torch VERSION: the environment that torch_python installed, and the libraries that were built for it. Nothing of .venv.
 remove_torch() {
   [[ -e build/wheels/torch-$1 ]] || return 0

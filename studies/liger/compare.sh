@@ -44,8 +44,7 @@ packages_of() {
 # folder_of NAME COMMIT: prints a folder with the repository's code at that commit and the run.
 folder_of() {
   local folder=$work/runs/${1//[ ,]/_}
-  mkdir -p "$folder/liger_kernel-0.dist-info"
-  printf 'Metadata-Version: 2.1\nName: liger-kernel\nVersion: 0\n' >"$folder/liger_kernel-0.dist-info/METADATA"
+  pretend_installed "$folder" liger-kernel
   # The scripts import classes of tests. Data of tests are not in every copy of the repository.
   git -C "$checkout" archive "$2" src benchmark/scripts ':(glob)test/**/*.py' 2>/dev/null | tar -x -C "$folder"
   python3 -IS "$studies/tables.py" run "$published" "$1" >"$folder/run.json"

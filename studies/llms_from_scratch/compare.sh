@@ -40,10 +40,10 @@ run_row() { # NAME TORCH FILE ARGUMENTS...
     exit 3
   fi
   python3 -IS "$programs" read "$published" "$name" "$work/log" "$torch" >"$work/row"
-  { [[ ! -r $rows ]] || grep -vF "\"name\": \"$name\"" "$rows" || true; cat "$work/row"; } >"$work/rows"
-  mv "$work/rows" "$rows"
+  merge_rows "$rows" "$work/row" name
 }
 
+touch "$rows"
 while IFS=$'\t' read -r name torch program arguments; do
   [[ $name =~ ${ROWS:-.} ]] || continue
   read -ra words <<<"$arguments"

@@ -16,17 +16,8 @@ source scripts/lib/torch_environment.sh
 output_dir=results/virtual
 published=$PWD/results/published/printed_tables.json
 studies=$PWD/studies/printed_tables
-checkouts=()
-options=()
-while [[ $# -gt 0 ]]; do
-  case $1 in
-    --output-dir) options+=("$1" "${2:-}") && shift $(($# > 1 ? 2 : 1)) ;;
-    -*) options+=("$1") && shift ;;
-    *) checkouts+=("$(realpath "$1")") && shift ;;
-  esac
-done
-read_options "${options[@]}"
-[[ ${#checkouts[@]} -gt 0 ]] || { printf 'usage: compare.sh [--output-dir DIR] CHECKOUT...\n' >&2 && exit 2; }
+read_checkouts "$@"
+readarray -t checkouts < <(realpath -m "${checkouts[@]}")
 for checkout in "${checkouts[@]}"; do
   [[ -n $(python3 -IS "$studies/tables.py" programs "$published" "$checkout") ]] ||
     { printf "'%s' has no commit that %s names\n" "$checkout" "${published##*/}" >&2 && exit 2; }
@@ -61,8 +52,8 @@ touch "$rows"
 for checkout in "${checkouts[@]}"; do
   while IFS=$'\t' read -r name commit torch packages folder paths written flags words; do
     [[ $name =~ ${NAMES:-.} ]] || continue
-    rm -rf "$work/code" && mkdir -p "$work/code/cs336_systems-0.dist-info"
-    printf 'Metadata-Version: 2.1\nName: cs336-systems\nVersion: 0\n' >"$work/code/cs336_systems-0.dist-info/METADATA"
+    rm -rf "$work/code"
+    pretend_installed "$work/code" cs336-systems
     git -C "$checkout" archive "$commit" '*.py' '*.md' 2>/dev/null | tar -x -C "$work/code"
     git -C "$checkout" ls-tree -rd --name-only "$commit" | (cd "$work/code" && xargs -d '\n' mkdir -p)
     for version in $(printf '%s\n' "$torch" 2.11.0 | sort -u); do

@@ -20,17 +20,7 @@ source scripts/lib/torch_environment.sh
 source studies/programs/distributed_short.sh
 output_dir=results/virtual
 published=results/published/distributed_programs.json
-checkouts=()
-options=()
-while [[ $# -gt 0 ]]; do
-  case $1 in
-    --output-dir) options+=("$1" "${2:-}") && shift $(($# > 1 ? 2 : 1)) ;;
-    -*) options+=("$1") && shift ;;
-    *) checkouts+=("$1") && shift ;;
-  esac
-done
-read_options "${options[@]}"
-[[ ${#checkouts[@]} -gt 0 ]] || { printf 'usage: compare_distributed_programs.sh [--output-dir DIR] CHECKOUT...\n' >&2 && exit 2; }
+read_checkouts "$@"
 need_headroom
 headroom=$(realpath "$headroom")
 python=$(realpath -s "${PYTHON:-.venv/bin/python}")
