@@ -236,13 +236,6 @@ void await_reports(const std::string& folder, const HeldSignals& signals) {
 
 }  // namespace
 
-std::string snapshot_of_process(const std::string& file, int64_t pid) {
-  const fs::path path(file);
-  fs::path stem = path;
-  stem.replace_extension();
-  return stem.string() + "." + std::to_string(pid) + path.extension().string();
-}
-
 namespace {
 
 // Runs `rank` alone, or the unchanged program (-1). The folder `job` passes files between ranks.

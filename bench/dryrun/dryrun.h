@@ -78,7 +78,4 @@ struct DryRunOutcome {
 // before anything ran: see bench/dryrun/program.h; no writable folder; the stand-in is not built.
 DryRunOutcome run_dry(const DryRun& request, const HeldSignals& signals);
 
-// The snapshot file of one process among several: `file` with ".<pid>" before the extension.
-std::string snapshot_of_process(const std::string& file, int64_t pid);
-
 }  // namespace headroom

@@ -1,6 +1,6 @@
 # virtual_gpu
 headroom_test(breakdown_test LABEL unit SOURCES bench/dryrun/breakdown/ledger_test.cpp bench/dryrun/breakdown/context_test.cpp
-              bench/dryrun/breakdown/cpp_function_test.cpp
+              bench/dryrun/breakdown/cpp/cpp_function_test.cpp
               bench/dryrun/breakdown_report_test.cpp LIBRARIES headroom_ledger headroom_dryrun)
 headroom_test(dryrun_ranks_test LABEL unit SOURCES bench/launch/distinct_test.cpp bench/dryrun/text_test.cpp
               LIBRARIES headroom_dryrun)

@@ -5,7 +5,8 @@
 namespace headroom {
 namespace {
 
-// Of libheadroom_blocks.so, which `headroom dryrun --breakdown` loads; null without it.
+// The functions that libheadroom_blocks.so exports. They are null unless `headroom dryrun` has
+// loaded that library.
 struct BreakdownCalls {
   template <typename F>
   static F* find(const char* name) {
@@ -23,7 +24,7 @@ const BreakdownCalls& breakdown() {
   return calls;
 }
 
-// As the breakdown names the use; null where it finds the use by itself.
+// Returns the breakdown's name of the use, or null if the breakdown finds the use by itself.
 const char* use_of(Category category) {
   switch (category) {
     case Category::kParameters:

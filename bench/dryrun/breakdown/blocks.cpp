@@ -17,7 +17,7 @@
 
 #include <atomic>
 
-#include "bench/dryrun/breakdown/calls.h"
+#include "bench/dryrun/breakdown/cpp/calls.h"
 #include "bench/dryrun/loaded_symbol.h"
 
 namespace {

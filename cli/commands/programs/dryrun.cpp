@@ -10,6 +10,7 @@
 #include <system_error>
 #include <vector>
 
+#include "bench/dryrun/process_snapshot.h"
 #include "bench/dryrun/report/breakdown.h"
 #include "bench/dryrun/report/events.h"
 #include "bench/dryrun/report/report.h"

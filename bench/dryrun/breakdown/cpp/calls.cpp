@@ -12,7 +12,7 @@
 // Limits: a module in C++ does not say when its forward runs, so the rest has no use. Optimizers
 //   that are not libtorch's are known where the program names them (program_names.h). In Python
 //   the start-up hook tells all of this.
-#include "bench/dryrun/breakdown/calls.h"
+#include "bench/dryrun/breakdown/cpp/calls.h"
 
 #include <dlfcn.h>
 

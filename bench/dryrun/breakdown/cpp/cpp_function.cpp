@@ -1,4 +1,4 @@
-#include "bench/dryrun/breakdown/cpp_function.h"
+#include "bench/dryrun/breakdown/cpp/cpp_function.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "bench/dryrun/breakdown/cpp_place.h"
+#include "bench/dryrun/breakdown/cpp/cpp_place.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "bench/dryrun/breakdown/context.h"
-#include "bench/dryrun/breakdown/cpp_function.h"
+#include "bench/dryrun/breakdown/cpp/cpp_function.h"
 #include "bench/dryrun/loaded_symbol.h"
 #include "profiling/tracker/forward_calls.h"
 #include "profiling/tracker/loaded_code.h"

@@ -1,5 +1,5 @@
 // A part of libheadroom_breakdown.so: the owners of memory in a C++ program. See Note [C++
-// programs] in bench/dryrun/breakdown/calls.cpp.
+// programs] in bench/dryrun/breakdown/cpp/calls.cpp.
 #include <torch/nn/module.h>
 #include <torch/optim/optimizer.h>
 
@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "bench/dryrun/breakdown/calls.h"
 #include "bench/dryrun/breakdown/context.h"
-#include "bench/dryrun/breakdown/cpp_place.h"
-#include "bench/dryrun/breakdown/owned_tensors.h"
-#include "bench/dryrun/breakdown/program_snapshot.h"
+#include "bench/dryrun/breakdown/cpp/calls.h"
+#include "bench/dryrun/breakdown/cpp/cpp_place.h"
+#include "bench/dryrun/breakdown/cpp/owned_tensors.h"
+#include "bench/dryrun/breakdown/cpp/program_snapshot.h"
 #include "bench/dryrun/breakdown/refusal.h"
 #include "bench/dryrun/breakdown/rows_json.h"
 #include "bench/dryrun/breakdown/watch.h"

@@ -1,4 +1,4 @@
-#include "bench/dryrun/breakdown/owned_tensors.h"
+#include "bench/dryrun/breakdown/cpp/owned_tensors.h"
 
 #include <c10/util/Type.h>
 #include <torch/optim.h>
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "bench/dryrun/breakdown/context.h"
-#include "bench/dryrun/breakdown/cpp_function.h"
+#include "bench/dryrun/breakdown/cpp/cpp_function.h"
 #include "bench/dryrun/breakdown/watch.h"
 
 namespace headroom {

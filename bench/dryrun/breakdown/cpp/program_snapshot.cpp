@@ -1,4 +1,4 @@
-#include "bench/dryrun/breakdown/program_snapshot.h"
+#include "bench/dryrun/breakdown/cpp/program_snapshot.h"
 
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <unistd.h>
@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "bench/dryrun/process_snapshot.h"
 #include "profiling/snapshot/write.h"
 #include "profiling/tracker/cuda_snapshot.h"
 
@@ -23,7 +24,7 @@ struct ProgramSnapshot {
   std::string error;  // of the last attempt
   std::atomic<bool> has_begun = false;
   std::atomic<bool> is_of_refusal = false;  // and nothing was allocated since then
-  std::atomic<bool> is_over = false;        // the allocator is about to go
+  std::atomic<bool> is_over = false;        // the last one was written, or is that of the refusal
 };
 ProgramSnapshot& program_snapshot() {
   static auto* const own = new ProgramSnapshot;  // threads may outlive the process's end
@@ -32,14 +33,6 @@ ProgramSnapshot& program_snapshot() {
 
 const char* requested_path() { return std::getenv("HEADROOM_DRYRUN_SNAPSHOT"); }
 
-// "run.pickle" as "run.123.pickle"; see snapshot_of_process() (bench/dryrun/dryrun.h).
-std::string path_of_process(const std::string& file) {
-  const size_t name = file.rfind('/') + 1;
-  const size_t dot = file.rfind('.');
-  const size_t end = dot == std::string::npos || dot <= name ? file.size() : dot;
-  return file.substr(0, end) + "." + std::to_string(getpid()) + file.substr(end);
-}
-
 void write_program_snapshot() {
   ProgramSnapshot& own = program_snapshot();
   const std::scoped_lock lock(own.mutex);
@@ -47,7 +40,7 @@ void write_program_snapshot() {
     own.error = "the program switched the allocator's recording off";
     return;
   }
-  const std::string path = path_of_process(requested_path());
+  const std::string path = snapshot_of_process(requested_path(), getpid());
   try {
     write_snapshot(cuda_snapshot(kEveryDevice), path);
     own.path = path;
@@ -59,8 +52,7 @@ void write_program_snapshot() {
 
 void write_last_snapshot() {
   ProgramSnapshot& own = program_snapshot();
-  if (!own.is_of_refusal) write_program_snapshot();
-  own.is_over = true;
+  if (!own.is_over.exchange(true) && !own.is_of_refusal) write_program_snapshot();
 }
 
 }  // namespace
@@ -86,7 +78,7 @@ void write_snapshot_of_refusal() {
 
 nlohmann::json finish_program_snapshot() {
   ProgramSnapshot& own = program_snapshot();
-  if (own.has_begun && !own.is_over && !own.is_of_refusal) write_program_snapshot();
+  if (own.has_begun) write_last_snapshot();
   const std::scoped_lock lock(own.mutex);
   return {{"snapshot", own.path}, {"snapshot_error", own.error}};
 }

@@ -26,7 +26,7 @@ struct NetImpl : torch::nn::Module {
 };
 TORCH_MODULE(Net);
 
-// As docs/programs/dryrun.md describes it.
+// Looks up a function of headroom in the way that docs/programs/dryrun.md describes.
 template <typename F>
 F* call_of_headroom(const char* name) {
   return reinterpret_cast<F*>(dlsym(RTLD_DEFAULT, name));
