@@ -14,7 +14,7 @@ install(TARGETS headroom headroom-cell RUNTIME DESTINATION ${home}/bin)
 install(TARGETS headroom_bench RUNTIME DESTINATION ${home}/bin OPTIONAL)  # ./scripts/run_all.sh builds it last
 install(TARGETS virtual_gpu headroom_observer headroom_blocks LIBRARY DESTINATION ${home}/lib)
 install(TARGETS headroom_operations headroom_breakdown LIBRARY DESTINATION ${home}/${HEADROOM_TORCH_LIBRARIES})
-install(TARGETS virtual_libcuda virtual_libnccl virtual_libnvidia-ml LIBRARY DESTINATION ${home}/lib/driver)
+install(TARGETS virtual_libcuda virtual_libnccl virtual_libnvidia-ml virtual_libcublasLt LIBRARY DESTINATION ${home}/lib/driver)
 install(TARGETS virtual_nvidia_smi RUNTIME DESTINATION ${home}/lib/programs)
 set_target_properties(headroom-cell headroom_bench headroom_operations headroom_breakdown PROPERTIES
                       INSTALL_RPATH "${LIBTORCH_DIR}/lib")

@@ -94,7 +94,7 @@ void run_on_virtual_card(const std::vector<RunSpec>& specs, char** argv) {
                      "--device " + to_string(virtual_one->device));
   }
   for (const std::string& variable :
-       stand_in_environment(virtual_card(virtual_one->device), 1, "")) {
+       cell_stand_in_environment(virtual_card(virtual_one->device), 1)) {
     const size_t equals = variable.find('=');
     const std::string name = variable.substr(0, equals);
     if (equals == std::string::npos) {

@@ -25,7 +25,7 @@ int cards_of(const RunSpec& spec) {
 
 std::vector<std::string> stand_in_environment_of(const RunSpec& spec,
                                                  const std::optional<VirtualCard>& card) {
-  return card ? stand_in_environment(*card, cards_of(spec), "") : std::vector<std::string>{};
+  return card ? cell_stand_in_environment(*card, cards_of(spec)) : std::vector<std::string>{};
 }
 
 std::vector<std::string> cell_environment(const RunSpec& spec,

@@ -108,4 +108,12 @@ std::vector<std::string> stand_in_environment(const VirtualCard& card, int count
   return environment;
 }
 
+std::vector<std::string> cell_stand_in_environment(const VirtualCard& card, int count) {
+  const std::string name = "/driver/libcublasLt.so";
+  std::vector<std::string> last;
+  if (const std::string folder = library_folder(); ::access((folder + name).c_str(), R_OK) == 0)
+    last.push_back(loader_path(folder) + name);
+  return stand_in_environment(card, count, "", {}, last);
+}
+
 }  // namespace headroom

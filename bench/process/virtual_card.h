@@ -60,6 +60,10 @@ std::vector<std::string> stand_in_environment(const VirtualCard& card, int count
                                               const std::vector<std::string>& first = {},
                                               const std::vector<std::string>& last = {});
 
+// The environment of one of our own programs on it: also without the real cuBLASLt, which takes
+// time to load and is never used (virtual_gpu/CMakeLists.txt).
+std::vector<std::string> cell_stand_in_environment(const VirtualCard& card, int count);
+
 // A variable that lists paths, with one prepended: "PYTHONPATH=path:...".
 std::string path_list_variable(const std::string& name, const std::string& path);
 

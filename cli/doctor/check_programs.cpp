@@ -69,7 +69,8 @@ Finding virtual_gpu_finding() {
   Finding finding{.area = kProgramsArea, .name = "virtual GPU"};
   try {
     const VirtualCard card = virtual_card({.kind = DeviceKind::kVirtual, .card = "h200"});
-    const nlohmann::json identity = cell_identity(CellOptions{}, stand_in_environment(card, 1, ""));
+    const nlohmann::json identity =
+        cell_identity(CellOptions{}, cell_stand_in_environment(card, 1));
     const auto devices = identity.value("devices", std::vector<std::string>{});
     if (devices.empty()) throw std::runtime_error("libtorch does not find the virtual card");
     finding.found = "libtorch finds a virtual " + devices.front();

@@ -1,6 +1,7 @@
 #include "bench/dryrun/breakdown/ledger.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace headroom {
@@ -159,16 +160,17 @@ Instant Ledger::now(const Moment& now) const {
 
 Instant Ledger::at_peak(const Moment& now) const {
   Instant instant{.allocated = window_peak_, .reserved = window_reserved_, .rows = {}};
-  std::map<uintptr_t, const Block*> live;
-  for (const Shared& block : at_start_) live[block->address] = block.get();
-  for (size_t i = 0; i < peak_events_; ++i) {
-    if (events_[i].is_free) {
-      live.erase(events_[i].block->address);
-    } else {
-      live[events_[i].block->address] = events_[i].block.get();
-    }
+  const std::span<const Event> before = std::span(events_).first(peak_events_);
+  for (const Event& event : before) {
+    if (event.is_free) event.block->is_gone_at_peak = true;
   }
-  for (const auto& [address, block] : live) add(instant, *block, now);
+  const auto add_if_live = [&](const Block& block) {
+    if (!block.is_gone_at_peak) add(instant, block, now);
+  };
+  for (const Shared& block : at_start_) add_if_live(*block);
+  for (const Event& event : before) {
+    if (!event.is_free) add_if_live(*event.block);
+  }
   settle(instant);
   return instant;
 }

@@ -86,6 +86,15 @@ TEST_F(StandIn, WhatWasPreloadedComesAfter) {
   EXPECT_EQ(value_of(environment, "HEADROOM_VIRTUAL_REPORT"), "(not set)");
 }
 
+TEST_F(StandIn, OurOwnProgramsLoadNoRealCublasLt) {
+  const VirtualCard card = virtual_card(parse_device("virtual:h200"));
+  EXPECT_EQ(cell_stand_in_environment(card, 1), stand_in_environment(card, 1, ""))
+      << "an older folder lacks it";
+  std::ofstream(directory_ / "driver" / "libcublasLt.so");
+  EXPECT_TRUE(value_of(cell_stand_in_environment(card, 1), "LD_PRELOAD")
+                  .ends_with("libnccl.so.2:" + (directory_ / "driver/libcublasLt.so").string()));
+}
+
 TEST_F(StandIn, WhatTheShellSaysOfRealCardsIsTakenAway) {
   setenv("CUDA_VISIBLE_DEVICES", "", 1);
   const auto set = stand_in_environment(virtual_card(parse_device("virtual:h200")), 1, "");
