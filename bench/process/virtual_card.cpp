@@ -110,9 +110,12 @@ std::vector<std::string> stand_in_environment(const VirtualCard& card, int count
 
 std::vector<std::string> cell_stand_in_environment(const VirtualCard& card, int count) {
   const std::string name = "/driver/libcublasLt.so";
+  const std::string folder = library_folder();
+  // With LD_BIND_NOW the real cuBLAS would look up cuBLASLt's private functions at once.
+  const bool is_usable =
+      ::access((folder + name).c_str(), R_OK) == 0 && std::getenv("LD_BIND_NOW") == nullptr;
   std::vector<std::string> last;
-  if (const std::string folder = library_folder(); ::access((folder + name).c_str(), R_OK) == 0)
-    last.push_back(loader_path(folder) + name);
+  if (is_usable) last.push_back(loader_path(folder) + name);
   return stand_in_environment(card, count, "", {}, last);
 }
 

@@ -32,10 +32,12 @@ struct Preference {
   uint64_t workspace_bytes = 0;
 };
 
-// From the program's own library.
+// From the program's own library; our own programs load it here first (virtual_gpu/CMakeLists.txt).
 size_t real_version() {
-  auto* real = reinterpret_cast<size_t (*)()>(real_function("libcublasLt", "cublasLtGetVersion"));
-  return real == nullptr ? CUBLAS_VERSION : real();
+  constexpr const char* kName = "cublasLtGetVersion";
+  void* function = real_function("libcublasLt", kName);
+  if (function == nullptr) function = real_function_beside("libcublas", "libcublasLt", kName);
+  return function == nullptr ? CUBLAS_VERSION : reinterpret_cast<size_t (*)()>(function)();
 }
 
 }  // namespace

@@ -60,6 +60,20 @@ void* real_function(const char* library, const char* name) {
   return nullptr;
 }
 
+// Lazily: functions that the process has in another form are not looked up.
+void* real_function_beside(const char* loaded, const char* library, const char* name) {
+  const std::string start = std::string("/") + loaded + ".so.";
+  Files files{.start = start, .paths = {}};
+  dl_iterate_phdr(note_path, &files);
+  for (std::string path : files.paths) {
+    path.replace(path.find(start), start.size(), std::string("/") + library + ".so.");
+    void* opened = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    void* function = opened == nullptr ? nullptr : dlsym(opened, name);
+    if (function != nullptr) return function;
+  }
+  return nullptr;
+}
+
 namespace {
 
 constexpr size_t kBlankWords = 32768;

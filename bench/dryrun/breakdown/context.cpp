@@ -135,6 +135,7 @@ void begin_backward(uint32_t place) {
   backward_place = place;
 }
 void end_backward() { --backward_depth; }
+int running_backwards() { return backward_depth; }
 void begin_optimizer() {
   ++optimizer_depth;
   ++thread().optimizers;

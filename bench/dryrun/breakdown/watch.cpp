@@ -6,19 +6,17 @@
 #include <ATen/record_function.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <dlfcn.h>
-#include <torch/csrc/autograd/function.h>
 #include <torch/csrc/profiler/combined_traceback.h>
 
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <typeinfo>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "bench/dryrun/breakdown/blocks.h"
 #include "bench/dryrun/breakdown/context.h"
+#include "bench/dryrun/breakdown/cpp/running_node.h"
 #include "bench/dryrun/breakdown/ledger.h"
 #include "bench/dryrun/breakdown/program_names.h"
 #include "bench/dryrun/breakdown/python_place.h"
@@ -116,18 +114,6 @@ void watch_operations(const std::unordered_set<at::RecordScope>& scopes) {
   at::addGlobalCallback(at::RecordFunctionCallback(begin, end).scopes(scopes));
 }
 
-// With a callback for nodes, the engine makes the name of every one anew. Not in Python, whose own
-// nodes take the interpreter's lock for their name.
-uint32_t node_of_program() {
-  const std::shared_ptr<torch::autograd::Node> node = torch::autograd::get_current_node();
-  if (node == nullptr) return 0;
-  thread_local std::unordered_map<const std::type_info*, uint32_t> names;
-  const torch::autograd::Node& running = *node;
-  const auto [found, is_new] = names.try_emplace(&typeid(running));
-  if (is_new) found->second = number_of(running.name());
-  return found->second;
-}
-
 OnProgramBlocks of_program;
 
 // Before the first block the allocator has no devices to attach to.
@@ -147,7 +133,7 @@ void on_block_of_program(int device, void* address, int64_t bytes, int64_t alloc
   if (!is_attached) return;
   if (bytes > 0 && of_program.allocates != nullptr) of_program.allocates();
   if (of_program.place == nullptr) return;
-  if (bytes > 0) set_place(of_program.place(), Hint::kNone);
+  if (bytes > 0) set_place(is_in_libtorchs_node() ? 0 : of_program.place(), Hint::kNone);
   on_block(device, address, bytes, allocated, reserved);
 }
 
@@ -202,8 +188,9 @@ bool hear_blocks(const OnProgramBlocks& calls) {
   of_program = calls;
   ledgers().sees_modules = false;
   if (calls.place != nullptr) {
+    // No callback for nodes: the engine would make the name of every one anew.
     watch_operations({at::RecordScope::FUNCTION});
-    set_running_node(node_of_program);
+    set_running_node(running_node);
   }
   listen(on_block_of_program, on_workspace);
   hear_names();

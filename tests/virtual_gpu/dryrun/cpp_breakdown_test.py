@@ -111,6 +111,15 @@ class CppBreakdown(unittest.TestCase):
         self.assertEqual(states, PARAMETERS)
         self.assertIn("Allocator State History", viewer().segment_plot(snapshot))
 
+    def test_a_hook_has_its_own_line_and_not_that_of_the_backward_in_which_it_runs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.folder = Path(folder)
+            uses = self.folder / "uses.json"
+            self.run_dry("--breakdown", "--output", str(uses), words=["hook"])
+            [device] = json.loads(uses.read_text())["processes"][0]["devices"]
+        sizes = {row["line"].rpartition(" in ")[0]: sum(row["categories"].values()) for row in device["lines"]}
+        self.assertEqual(sizes.get(line_of("gradient.clone()", "")[:-4]), ROWS, sizes)
+
     def test_where_memory_runs_out_the_uses_of_that_instant_are_known_and_the_function_without_debug_information(self):
         with tempfile.TemporaryDirectory() as folder:
             uses = Path(folder) / "uses.json"

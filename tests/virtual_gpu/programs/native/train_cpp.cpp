@@ -1,11 +1,13 @@
 // A user's C++ training program on libtorch: modules, backward, an optimizer. Prints its peak.
-// usage: train_cpp [own]    own: with an optimizer of its own, which names its memory
+// usage: train_cpp [own|hook]    own: with an optimizer of its own, which names its memory; hook: a
+// hook keeps a copy of a gradient
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <dlfcn.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/optim/adamw.h>
 
 #include <cstdio>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -60,19 +62,29 @@ class Momentum {
   std::vector<torch::Tensor> parameters_, states_;
 };
 
+// Its gradient is copied while libtorch's own node for it runs. null: no hook.
+torch::Tensor hooked(torch::Tensor output, torch::Tensor* copy) {
+  if (copy != nullptr) {
+    output.register_hook([copy](const torch::Tensor& gradient) { *copy = gradient.clone(); });
+  }
+  return output;
+}
+
 }  // namespace
 
-int main(int argc, char**) {
+int main(int argc, char** argv) {
+  const std::string_view mode = argc > 1 ? argv[1] : "";
   // Before any module.
   const torch::Tensor x = torch::rand({2048, 1024}, torch::kCUDA);
   Net net;
   net->to(torch::kCUDA);
   torch::optim::AdamW optimizer(net->parameters());
   Momentum own(net->parameters());
+  torch::Tensor copy;
   for (int i = 0; i < 3; ++i) {
     optimizer.zero_grad();
-    net(x).pow(2).mean().backward();
-    if (argc > 1) {
+    hooked(net(x), mode == "hook" ? &copy : nullptr).pow(2).mean().backward();
+    if (mode == "own") {
       own.step();
     } else {
       optimizer.step();
