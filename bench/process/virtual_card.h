@@ -61,7 +61,7 @@ std::vector<std::string> stand_in_environment(const VirtualCard& card, int count
                                               const std::vector<std::string>& last = {});
 
 // The environment of one of our own programs on it: also without the real cuBLASLt, which takes
-// time to load and is never used (virtual_gpu/CMakeLists.txt).
+// time to load and computes nothing here (virtual_gpu/CMakeLists.txt).
 std::vector<std::string> cell_stand_in_environment(const VirtualCard& card, int count);
 
 // A variable that lists paths, with one prepended: "PYTHONPATH=path:...".

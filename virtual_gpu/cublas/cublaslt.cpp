@@ -32,7 +32,7 @@ struct Preference {
   uint64_t workspace_bytes = 0;
 };
 
-// From the program's own library; our own programs load it here first (virtual_gpu/CMakeLists.txt).
+// From the program's own library. Ours has not loaded it until now: virtual_gpu/CMakeLists.txt.
 size_t real_version() {
   constexpr const char* kName = "cublasLtGetVersion";
   void* function = real_function("libcublasLt", kName);

@@ -37,6 +37,15 @@ int note_path(dl_phdr_info* library, size_t, void* data) {
   return 0;
 }
 
+// By its name without the version, which is another one in each CUDA.
+std::string start_of(const char* library) { return std::string("/") + library + ".so."; }
+
+std::vector<std::string> loaded_files(const char* library) {
+  Files files{.start = start_of(library), .paths = {}};
+  dl_iterate_phdr(note_path, &files);
+  return files.paths;
+}
+
 bool is_ours(const void* function) {
   static const char here = 0;
   Dl_info theirs;
@@ -45,31 +54,28 @@ bool is_ours(const void* function) {
          theirs.dli_fbase == ours.dli_fbase;
 }
 
+void* function_in(const std::string& path, int how, const char* name) {
+  void* opened = dlopen(path.c_str(), how);
+  void* function = opened == nullptr ? nullptr : dlsym(opened, name);
+  return function == nullptr || is_ours(function) ? nullptr : function;
+}
+
 }  // namespace
 
-// A library's caller was linked with it or opened it: it is in the process already. By its name
-// without the version, which is another one in each CUDA.
+// A library's caller was linked with it or opened it: it is in the process already.
 void* real_function(const char* library, const char* name) {
-  Files files{.start = std::string("/") + library + ".so.", .paths = {}};
-  dl_iterate_phdr(note_path, &files);
-  for (const std::string& path : files.paths) {
-    void* opened = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
-    void* function = opened == nullptr ? nullptr : dlsym(opened, name);
-    if (function != nullptr && !is_ours(function)) return function;
+  for (const std::string& path : loaded_files(library)) {
+    if (void* function = function_in(path, RTLD_NOW | RTLD_NOLOAD, name)) return function;
   }
   return nullptr;
 }
 
 // Lazily: functions that the process has in another form are not looked up.
 void* real_function_beside(const char* loaded, const char* library, const char* name) {
-  const std::string start = std::string("/") + loaded + ".so.";
-  Files files{.start = start, .paths = {}};
-  dl_iterate_phdr(note_path, &files);
-  for (std::string path : files.paths) {
-    path.replace(path.find(start), start.size(), std::string("/") + library + ".so.");
-    void* opened = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
-    void* function = opened == nullptr ? nullptr : dlsym(opened, name);
-    if (function != nullptr) return function;
+  const std::string start = start_of(loaded);
+  for (std::string path : loaded_files(loaded)) {
+    path.replace(path.find(start), start.size(), start_of(library));
+    if (void* function = function_in(path, RTLD_LAZY | RTLD_LOCAL, name)) return function;
   }
   return nullptr;
 }

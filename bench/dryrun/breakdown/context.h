@@ -20,8 +20,8 @@ bool is_call_over(uint64_t call);  // also if 0
 
 void begin_backward(uint32_t place);
 void end_backward();
+int running_backwards();  // of all threads
 void begin_optimizer();
-int running_backwards();
 bool end_optimizer();  // true for the outermost: an optimizer may call another
 Moment moment();
 

@@ -51,6 +51,7 @@ void Ledger::release(uintptr_t address, const Moment& now) {
   block.last_backwards = now.backwards;
   block.died_in_backward = now.in_backward;
   block.is_call_over = is_over(block, now);
+  block.end = events_.size();
   events_.push_back({found->second, true});
   live_.erase(found);
 }
@@ -161,11 +162,8 @@ Instant Ledger::now(const Moment& now) const {
 Instant Ledger::at_peak(const Moment& now) const {
   Instant instant{.allocated = window_peak_, .reserved = window_reserved_, .rows = {}};
   const std::span<const Event> before = std::span(events_).first(peak_events_);
-  for (const Event& event : before) {
-    if (event.is_free) event.block->is_gone_at_peak = true;
-  }
   const auto add_if_live = [&](const Block& block) {
-    if (!block.is_gone_at_peak) add(instant, block, now);
+    if (block.is_live || block.end >= peak_events_) add(instant, block, now);
   };
   for (const Shared& block : at_start_) add_if_live(*block);
   for (const Event& event : before) {

@@ -118,7 +118,7 @@ class Ledger {
     bool is_live = true;
     bool is_call_over = false;  // at its death
     bool died_in_backward = false;
-    bool is_gone_at_peak = false;  // of the window in which it died
+    size_t end = 0;  // the event of its death, in the window in which it died
   };
   using Shared = std::shared_ptr<Block>;
   struct Event {
