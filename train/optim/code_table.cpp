@@ -32,7 +32,7 @@ void encode_block(float* numbers, int64_t count, float scale, const CodeTable& t
 
 }  // namespace
 
-CodeTable::CodeTable(std::span<const float, kMiddles> middles) {
+CodeTable::CodeTable(std::span<const float, kMiddles> middles) : tree_(middles) {
   std::copy(middles.begin(), middles.end(), middles_.begin());
   middles_.back() = std::numeric_limits<float>::infinity();
   for (uint32_t entry = 0; entry < lowest_.size(); ++entry) {
@@ -42,15 +42,20 @@ CodeTable::CodeTable(std::span<const float, kMiddles> middles) {
   }
 }
 
-void encode_blocks(const NumberBlocks& blocks, const CodeTable& table) {
+void encode_blocks(const NumberBlocks& blocks, const CodeTable& table, HostVectors vectors) {
+  const bool is_searched = vectors == HostVectors::kAvx512 && blocks.width % 16 == 0;
   // Blocks per thread and turn: a thread that another process delays holds back little.
   constexpr int64_t kTurn = 256;
 #pragma omp parallel for schedule(dynamic, kTurn) if (blocks.count > kTurn)
   for (int64_t i = 0; i < blocks.count; ++i) {
     float* const numbers = blocks.numbers + i * blocks.width;
-    const float scale = largest_magnitude(numbers, blocks.width);
-    blocks.scales[i] = scale;
-    encode_block(numbers, blocks.width, scale, table, blocks.codes + i * blocks.width);
+    uint8_t* const codes = blocks.codes + i * blocks.width;
+    if (is_searched) {
+      blocks.scales[i] = table.tree().encode_block(numbers, blocks.width, codes);
+      continue;
+    }
+    blocks.scales[i] = largest_magnitude(numbers, blocks.width);
+    encode_block(numbers, blocks.width, blocks.scales[i], table, codes);
   }
 }
 

@@ -8,6 +8,9 @@
 #include <limits>
 #include <span>
 
+#include "train/offload/states/adamw_range.h"
+#include "train/optim/code_search.h"
+
 namespace headroom {
 
 // Note [Codes by a table]
@@ -18,6 +21,7 @@ namespace headroom {
 //   lies among the numbers of an entry, so one comparison with the next middle decides. The codes
 //   are those of the search for every x. tests/train/optim/code_table_test.cpp compares every
 //   entry; all 2^32 numbers were compared by hand.
+//   A processor with AVX-512 does the search itself: Note [Codes by a search in vectors].
 // Limits: a table is 64 KiB of the program's own memory, not a tensor. A card keeps the search: a
 //   table needs five kernels there and more temporaries. On an H100 4,194,304 numbers took 50 us by
 //   the search and 74 us by a table; 16,384 numbers took 16 us and 78 us.
@@ -35,20 +39,25 @@ class CodeTable {
     return static_cast<uint8_t>(lowest + (middles_[lowest] < x ? 1 : 0));
   }
 
+  const MiddleTree& tree() const { return tree_; }
+
  private:
   std::array<uint8_t, 1 << 16> lowest_;
   std::array<float, kCodes> middles_;  // and infinity: no number is above the last code
+  MiddleTree tree_;
 };
 
 // Blocks of FP32 numbers, one after another, and where their codes and scales go.
 struct NumberBlocks {
-  float* numbers = nullptr;  // overwritten by numbers / scale
+  float* numbers = nullptr;  // may be overwritten by numbers / scale
   uint8_t* codes = nullptr;
   float* scales = nullptr;  // the largest magnitude of each block; NaN if the block has a NaN
   int64_t count = 0;        // blocks
   int64_t width = 0;        // numbers of a block
 };
 
-void encode_blocks(const NumberBlocks& blocks, const CodeTable& table);
+// By the table, or by its tree where `vectors` are those of AVX-512. The processor must have them.
+void encode_blocks(const NumberBlocks& blocks, const CodeTable& table,
+                   HostVectors vectors = widest_vectors());
 
 }  // namespace headroom

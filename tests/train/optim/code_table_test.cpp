@@ -36,6 +36,22 @@ class CodeTableTest : public testing::TestWithParam<bool> {
     expect_codes_of_the_search(torch::tensor(numbers).view(torch::kInt));
   }
 
+  // Codes and scales of blocks, which are overwritten.
+  void expect_blocks_of_torch(const Tensor& x, HostVectors vectors) const {
+    const Tensor scale = at::linalg_vector_norm(x, kInf, at::IntArrayRef{1}, /*keepdim=*/true);
+    const Tensor expected = at::bucketize(x.div(scale), map().middles).to(torch::kByte);
+    Tensor codes = torch::empty(x.sizes(), torch::kByte);
+    Tensor scales = torch::empty({x.size(0), 1});
+    encode_blocks({.numbers = x.mutable_data_ptr<float>(),
+                   .codes = codes.mutable_data_ptr<uint8_t>(),
+                   .scales = scales.mutable_data_ptr<float>(),
+                   .count = x.size(0),
+                   .width = x.size(1)},
+                  *map().code_table, vectors);
+    EXPECT_TRUE(codes.equal(expected));
+    EXPECT_TRUE(scales.view(torch::kInt).equal(scale.view(torch::kInt))) << "bit by bit";
+  }
+
  private:
   DynamicMaps maps_{torch::kCPU};
 };
@@ -82,19 +98,22 @@ TEST_P(CodeTableTest, BlocksAreThoseOfTheOperationsOfTorch) {
   full[5][7] = kNan;
   full[6][7] = torch::zeros({}).mul(kInf);
   full[7] = 1e-42;
-  for (Tensor& x : std::vector<Tensor>{full, torch::randn({1, 17})}) {
-    const Tensor scale = at::linalg_vector_norm(x, kInf, at::IntArrayRef{1}, /*keepdim=*/true);
-    const Tensor expected = at::bucketize(x.div(scale), map().middles).to(torch::kByte);
-    Tensor codes = torch::empty(x.sizes(), torch::kByte);
-    Tensor scales = torch::empty({x.size(0), 1});
-    encode_blocks({.numbers = x.mutable_data_ptr<float>(),
-                   .codes = codes.mutable_data_ptr<uint8_t>(),
-                   .scales = scales.mutable_data_ptr<float>(),
-                   .count = x.size(0),
-                   .width = x.size(1)},
-                  *map().code_table);
-    EXPECT_TRUE(codes.equal(expected));
-    EXPECT_TRUE(scales.view(torch::kInt).equal(scale.view(torch::kInt))) << "bit by bit";
+  for (const HostVectors vectors : kHostVectors) {
+    if (!processor_has(vectors)) continue;
+    for (const Tensor& x : {full, torch::randn({1, 17})})
+      expect_blocks_of_torch(x.clone(), vectors);
+  }
+}
+
+// A block whose largest magnitude is 1 keeps its numbers: every one near a middle, both signs.
+TEST_P(CodeTableTest, BlocksAtEveryMiddleAreThoseOfTheOperationsOfTorch) {
+  const Tensor middles = map().middles.view({-1, 1});
+  const Tensor bits = middles.view(torch::kInt) + torch::arange(-7, 8, torch::kInt);
+  const Tensor near =
+      torch::cat({bits.view(torch::kFloat), -bits.view(torch::kFloat)}).clamp(-1, 1);
+  const Tensor blocks = torch::cat({near, torch::ones({near.size(0), 1})}, 1);
+  for (const HostVectors vectors : kHostVectors) {
+    if (processor_has(vectors)) expect_blocks_of_torch(blocks.clone(), vectors);
   }
 }
 

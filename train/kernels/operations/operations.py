@@ -82,8 +82,8 @@ def round_to_bf16(fp32, random_bits, rounded):
 
 def pack(numbers, codes, scales, *, largest_code):
     """train/techniques/activations/quantize.cpp encode; e4m3 codes are given as bytes."""
-    low, high = numbers.amin(1, keepdim=True), numbers.amax(1, keepdim=True)
-    largest = torch.maximum(high, -low).to(torch.float32)
+    # One reduction; the two of at::aminmax take half as long again.
+    largest = numbers.to(torch.float32).abs().amax(1, keepdim=True)
     scale = torch.clamp_min(largest / number(largest_code, largest), torch.finfo(torch.float32).tiny)
     scale = scale + (largest - largest)
     scaled = numbers / scale
