@@ -71,6 +71,7 @@ def make_parser() -> OneLineParser:
         default="eager_reference,sdpa_fused,compiled",
         help=f"comma-separated: {', '.join(PEER_NAMES)}",
     )
+    add("--ours", default="", metavar="FLAGS", help="headroom itself with these flags")
     add(
         "--variant", action="append", default=[], metavar="NAME=FLAGS", help="headroom, other flags"
     )
@@ -100,14 +101,15 @@ def words(parser: OneLineParser, flag: str, text: str, known: tuple[str, ...]) -
 
 def make_arms(options: argparse.Namespace, peers: list[str]) -> list[Arm]:
     ours = [str(options.headroom), "profile", "--record-steps", "0", "--format", "json"]
-    arms = [Arm("headroom", ours)]
+    base = ours + shlex.split(options.ours)
+    arms = [Arm("headroom", base)]
     for text in options.variant:
         name, _, flags = text.partition("=")
         arms.append(Arm(f"headroom_{name}", ours + shlex.split(flags)))
     for name in peers:
         script, *flags = PEER_PROGRAMS[name]
         arms.append(Arm(name, [sys.executable, str(PEERS / script), *flags]))
-    return arms + [Arm("headroom_again", ours)]
+    return arms + [Arm("headroom_again", base)]
 
 
 def run_program(command: list[str], deadline: float, scratch: Path) -> dict[str, object]:

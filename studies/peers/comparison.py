@@ -135,6 +135,18 @@ def setting_text(lines: list[Line]) -> str:
     )
 
 
+def form_text(record: dict) -> str:
+    """headroom's own form, where it is not that of its defaults."""
+    defaults = {"attention": "eager", "kernels": "eager", "optimizer_impl": "reference"}
+    spec = record.get("spec", {})
+    flags = [
+        f"--{name.replace('_', '-')} {spec[name]}"
+        for name, default in defaults.items()
+        if spec.get(name, default) != default
+    ]
+    return f" headroom runs with `{' '.join(flags)}`." if flags else ""
+
+
 HEADER = [
     "program",
     "ms per step",
@@ -173,7 +185,7 @@ def cell_table(lines: list[Line]) -> str:
     text = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     rounds = max(line.round for line in lines)
     return (
-        f"{title}\n\n{setting_text(lines)}\n\n{text}\n\n"
+        f"{title}\n\n{setting_text(lines)}{form_text(ours[0].result)}\n\n{text}\n\n"
         f"Median (lowest .. highest) of {rounds} rounds; a ratio is taken within its round, and "
         f"below 1 headroom is the faster. A/A: headroom against itself, "
         f"{spread(ratios(ours, again), 3)}."

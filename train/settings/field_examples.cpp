@@ -67,6 +67,21 @@ std::string usual_value(const Field& field) {
   return field.numeric() ? "4" : field.name;
 }
 
+// The field's example, with the refused value's own where that has the form that was typed
+// ("every:", "budget:").
+std::string example_for(const Field& field, std::string_view typed, const std::string& own) {
+  std::string whole = field.example();
+  const std::string flag = field.flag() + " ";
+  const size_t form = typed.find(':');
+  const size_t at = whole.find(flag);
+  if (form == std::string_view::npos || at == std::string::npos ||
+      !own.starts_with(flag + std::string(typed.substr(0, form + 1)))) {
+    return whole;
+  }
+  const size_t end = std::min(whole.find(' ', at + flag.size()), whole.size());
+  return whole.replace(at, end - at, own);
+}
+
 }  // namespace
 
 std::string Field::example() const {
@@ -80,7 +95,7 @@ void Field::set(RunSpec& spec, std::string_view text) const {
   try {
     parse(*this, spec, text);
   } catch (const UsageError& error) {
-    throw error.with_example(example());
+    throw error.with_example(example_for(*this, text, error.example()));
   }
 }
 

@@ -16,6 +16,7 @@ PEERS = ROOT / "studies/peers"
 BASELINES = ROOT / "tests/baselines"
 sys.path[:0] = [str(PEERS), str(BASELINES)]
 
+import compare  # noqa: E402
 import make_baselines  # noqa: E402
 import torch  # noqa: E402
 from comparison import Cell, Line, loss_error, loss_problems, table  # noqa: E402
@@ -190,6 +191,16 @@ class Comparison(unittest.TestCase):
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertEqual(self.lines()[0].reason, "exit code 4: no memory left")
         self.assertNotIn("ms per step", done.stdout)
+
+    def test_flags_of_headroom_itself_are_in_its_runs_and_named(self):
+        words = ["--headroom", sys.executable, "--ours", "--kernels compiled", "--peers", ""]
+        options, _, _ = compare.parse(words)
+        first, last = compare.make_arms(options, [])
+        self.assertEqual(first.command[-2:], ["--kernels", "compiled"])
+        self.assertEqual(first.command, last.command)
+        record = {"losses": [1.0], "step_ms": [1.0], "spec": {"kernels": "compiled"}}
+        printed = table([Line(Cell("small", 128, "fp32"), 1, "headroom", "", record)])
+        self.assertIn("headroom runs with `--kernels compiled`.", printed)
 
     def test_a_loss_that_is_not_a_number_never_agrees(self):
         cell = Cell("small", 128, "fp32")

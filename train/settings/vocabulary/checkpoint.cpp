@@ -49,7 +49,8 @@ int64_t hundredths(const std::string& flag, std::string_view typed) {
     }
   } catch (const UsageError&) {  // reported below, with the whole text
   }
-  refuse(flag, typed, "is no budget; allowed: budget:0 to budget:1, in hundredths", "budget:0.5");
+  refuse(flag, typed, "is no budget; allowed: budget:0 to budget:1, in hundredths",
+         "budget:0.5 --kernels compiled --device cpu");
 }
 
 // Percentage of `layers` blocks, rounded half up.
