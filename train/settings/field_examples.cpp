@@ -67,10 +67,11 @@ std::string usual_value(const Field& field) {
   return field.numeric() ? "4" : field.name;
 }
 
-// The field's example, with the refused value's own where that has the form that was typed
-// ("every:", "budget:").
+// The field's example; for values of several forms ("every:", "budget:") one of the form that was
+// typed. An example of a directory or a card of this machine might not run.
 std::string example_for(const Field& field, std::string_view typed, const std::string& own) {
   std::string whole = field.example();
+  if (field.name != "checkpoint" && field.name != "activations") return whole;
   const std::string flag = field.flag() + " ";
   const size_t form = typed.find(':');
   const size_t at = whole.find(flag);
