@@ -11,9 +11,6 @@
 namespace headroom {
 namespace {
 
-constexpr int kDepth = 8;
-constexpr int kCodes = 1 << kDepth;
-
 #ifdef __x86_64__
 // A lambda would not take the instruction set of its function.
 #define HEADROOM_AVX512 [[gnu::target("avx512f"), gnu::always_inline]] inline
@@ -30,12 +27,12 @@ HEADROOM_AVX512 float largest_magnitude(const float* numbers, int64_t count) {
   return std::bit_cast<float>(*std::max_element(each.begin(), each.end()));
 }
 
-// Of the 32 numbers at `nodes`, those that the lower five bits of each node name.
+// Reads one of the 32 numbers at `nodes` for each node: its lower five bits are the index.
 HEADROOM_AVX512 __m512 selected(const float* nodes, __m512i node) {
   return _mm512_permutex2var_ps(_mm512_load_ps(nodes), node, _mm512_load_ps(nodes + 16));
 }
 
-// The same of 64 and 128 numbers, and their lower six and seven bits.
+// The same for 64 and 128 numbers: the lower six and seven bits are the index.
 HEADROOM_AVX512 __m512 selected_of_64(const float* nodes, __m512i node) {
   const __mmask16 upper = _mm512_test_epi32_mask(node, _mm512_set1_epi32(32));
   return _mm512_mask_blend_ps(upper, selected(nodes, node), selected(nodes + 32, node));
@@ -77,9 +74,8 @@ float encode(const float* /*nodes*/, const float* /*numbers*/, int64_t /*count*/
 }  // namespace
 
 MiddleTree::MiddleTree(std::span<const float, kCodes - 1> middles) : nodes_() {
-  for (int depth = 0; depth < kDepth; ++depth) {
-    const int first = 1 << depth;
-    const int codes = kCodes >> depth;  // below one node
+  for (int first = 1; first < kCodes; first *= 2) {  // of a level, which has as many nodes
+    const int codes = kCodes / first;                // below one node
     for (int i = 0; i < first; ++i) nodes_[first + i] = middles[i * codes + codes / 2 - 1];
   }
 }

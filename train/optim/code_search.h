@@ -18,16 +18,19 @@ namespace headroom {
 //   rest. tests/train/optim/code_table_test.cpp compares both.
 class MiddleTree {
  public:
+  static constexpr int kCodes = 256;
+  static constexpr int64_t kAtOnce = 16;  // numbers
+
   // Middles in ascending order.
-  explicit MiddleTree(std::span<const float, 255> middles);
+  explicit MiddleTree(std::span<const float, kCodes - 1> middles);
 
   // Writes the codes of numbers / the largest magnitude, and returns that magnitude: NaN if one of
-  // the numbers is. The processor must have AVX-512F; count is a multiple of 16.
+  // the numbers is. The processor must have AVX-512F; count is a multiple of kAtOnce.
   float encode_block(const float* numbers, int64_t count, uint8_t* codes) const;
 
  private:
   // The children of node k are 2k, for numbers up to its middle, and 2k + 1; 1 is the root.
-  alignas(64) std::array<float, 256> nodes_;
+  alignas(64) std::array<float, kCodes> nodes_;
 };
 
 }  // namespace headroom

@@ -23,11 +23,13 @@ float largest_magnitude(const float* numbers, int64_t count) {
   return std::bit_cast<float>(largest);
 }
 
-// Two loops, because the compiler makes vectors of divisions but not of table entries.
-void encode_block(float* numbers, int64_t count, float scale, const CodeTable& table,
-                  uint8_t* codes) {
+// As MiddleTree::encode_block. Two loops, because the compiler makes vectors of divisions but not
+// of table entries.
+float encode_block(float* numbers, int64_t count, const CodeTable& table, uint8_t* codes) {
+  const float scale = largest_magnitude(numbers, count);
   for (int64_t i = 0; i < count; ++i) numbers[i] /= scale;
   for (int64_t i = 0; i < count; ++i) codes[i] = table.code(numbers[i]);
+  return scale;
 }
 
 }  // namespace
@@ -43,19 +45,16 @@ CodeTable::CodeTable(std::span<const float, kMiddles> middles) : tree_(middles) 
 }
 
 void encode_blocks(const NumberBlocks& blocks, const CodeTable& table, HostVectors vectors) {
-  const bool is_searched = vectors == HostVectors::kAvx512 && blocks.width % 16 == 0;
+  const bool is_searched =
+      vectors == HostVectors::kAvx512 && blocks.width % MiddleTree::kAtOnce == 0;
   // Blocks per thread and turn: a thread that another process delays holds back little.
   constexpr int64_t kTurn = 256;
 #pragma omp parallel for schedule(dynamic, kTurn) if (blocks.count > kTurn)
   for (int64_t i = 0; i < blocks.count; ++i) {
     float* const numbers = blocks.numbers + i * blocks.width;
     uint8_t* const codes = blocks.codes + i * blocks.width;
-    if (is_searched) {
-      blocks.scales[i] = table.tree().encode_block(numbers, blocks.width, codes);
-      continue;
-    }
-    blocks.scales[i] = largest_magnitude(numbers, blocks.width);
-    encode_block(numbers, blocks.width, blocks.scales[i], table, codes);
+    blocks.scales[i] = is_searched ? table.tree().encode_block(numbers, blocks.width, codes)
+                                   : encode_block(numbers, blocks.width, table, codes);
   }
 }
 

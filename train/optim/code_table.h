@@ -8,7 +8,7 @@
 #include <limits>
 #include <span>
 
-#include "train/offload/states/adamw_range.h"
+#include "train/offload/states/host_vectors.h"
 #include "train/optim/code_search.h"
 
 namespace headroom {
@@ -27,7 +27,7 @@ namespace headroom {
 //   the search and 74 us by a table; 16,384 numbers took 16 us and 78 us.
 class CodeTable {
  public:
-  static constexpr int kCodes = 256;
+  static constexpr int kCodes = MiddleTree::kCodes;
   static constexpr int kMiddles = kCodes - 1;
 
   // Middles in ascending order.

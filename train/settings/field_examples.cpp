@@ -13,6 +13,7 @@ namespace {
 struct Example {
   std::string_view field;
   std::string_view flags;
+  std::string_view form = "";  // the start of typed values
 };
 
 // Settings that need other flags, or whose first choice is not a typical value.
@@ -24,7 +25,12 @@ constexpr auto kExamples = std::to_array<Example>({
     {"kernels", "--profile-type training --device cpu --kernels compiled"},
     {"step_graph",
      "--step-graph --device virtual:h200 --profile-type training --optimizer-impl fused"},
+    {"checkpoint", "--profile-type training --recompute every:2", "every:"},
+    {"checkpoint", "--profile-type training --recompute blocks:50%", "blocks:"},
+    {"checkpoint", "--profile-type training --recompute budget:0.5 --kernels compiled --device cpu",
+     "budget:"},
     {"checkpoint", "--profile-type training --recompute full"},
+    {"activations", "--profile-type training --activations int8:block=64,min=64KiB", "int8:"},
     {"activations", "--profile-type training --activations int8"},
     {"param_offload", "--profile-type training --param-offload cpu --optimizer-offload cpu"},
     {"optimizer_offload", "--profile-type training --optimizer-offload cpu"},
@@ -67,36 +73,24 @@ std::string usual_value(const Field& field) {
   return field.numeric() ? "4" : field.name;
 }
 
-// The field's example; for values of several forms ("every:", "budget:") one of the form that was
-// typed. An example of a directory or a card of this machine might not run.
-std::string example_for(const Field& field, std::string_view typed, const std::string& own) {
-  std::string whole = field.example();
-  if (field.name != "checkpoint" && field.name != "activations") return whole;
-  const std::string flag = field.flag() + " ";
-  const size_t form = typed.find(':');
-  const size_t at = whole.find(flag);
-  if (form == std::string_view::npos || at == std::string::npos ||
-      !own.starts_with(flag + std::string(typed.substr(0, form + 1)))) {
-    return whole;
-  }
-  const size_t end = std::min(whole.find(' ', at + flag.size()), whole.size());
-  return whole.replace(at, end - at, own);
+// The example for a refused value of several forms has the form that was typed.
+std::string example_for(const Field& field, std::string_view typed) {
+  const auto* const found = std::find_if(
+      kExamples.begin(), kExamples.end(),
+      [&](const Example& one) { return one.field == field.name && typed.starts_with(one.form); });
+  if (found != kExamples.end()) return std::string(found->flags);
+  return field.is_switch() ? field.flag() : field.flag() + " " + usual_value(field);
 }
 
 }  // namespace
 
-std::string Field::example() const {
-  const auto* const found = std::find_if(kExamples.begin(), kExamples.end(),
-                                         [&](const Example& one) { return one.field == name; });
-  if (found != kExamples.end()) return std::string(found->flags);
-  return is_switch() ? flag() : flag() + " " + usual_value(*this);
-}
+std::string Field::example() const { return example_for(*this, ""); }
 
 void Field::set(RunSpec& spec, std::string_view text) const {
   try {
     parse(*this, spec, text);
   } catch (const UsageError& error) {
-    throw error.with_example(example_for(*this, text, error.example()));
+    throw error.with_example(example_for(*this, text));
   }
 }
 

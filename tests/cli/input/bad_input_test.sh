@@ -75,6 +75,8 @@ expect 2 "--profile-type: 'train' is unknown.*did you mean training" profile "${
 expect 2 "--profile-type: 'fwd' is unknown.*did you mean forward\?" profile "${small[@]}" --profile-type fwd
 expect 2 "--precision: 'bfloat16' is unknown.*did you mean bf16" sweep "${small[@]}" --precision bfloat16
 expect 2 "--recompute: 'ful' is unknown; .*did you mean full\?" profile "${small[@]}" --recompute ful
+expect 2 "--recompute: 'budget:1.5' is no budget; .*example: --profile-type training --recompute budget:0.5 --kernels compiled --device cpu\)" \
+  profile "${small[@]}" --recompute budget:1.5
 for command in profile sweep theory; do
   expect 2 "--recompute: 'every:13' is more than the model's 12 blocks; allowed: every:1 to every:12" \
     "$command" "${small[@]}" --recompute every:13

@@ -36,7 +36,15 @@ class CodeTableTest : public testing::TestWithParam<bool> {
     expect_codes_of_the_search(torch::tensor(numbers).view(torch::kInt));
   }
 
-  // Codes and scales of blocks, which are overwritten.
+  // Codes and scales of blocks, by all vectors of this processor.
+  void expect_blocks_of_torch(const Tensor& blocks) const {
+    for (const HostVectors vectors : kHostVectors) {
+      if (processor_has(vectors)) expect_blocks_of_torch(blocks.clone(), vectors);
+    }
+  }
+
+ private:
+  // Overwrites x.
   void expect_blocks_of_torch(const Tensor& x, HostVectors vectors) const {
     const Tensor scale = at::linalg_vector_norm(x, kInf, at::IntArrayRef{1}, /*keepdim=*/true);
     const Tensor expected = at::bucketize(x.div(scale), map().middles).to(torch::kByte);
@@ -52,7 +60,6 @@ class CodeTableTest : public testing::TestWithParam<bool> {
     EXPECT_TRUE(scales.view(torch::kInt).equal(scale.view(torch::kInt))) << "bit by bit";
   }
 
- private:
   DynamicMaps maps_{torch::kCPU};
 };
 
@@ -98,11 +105,8 @@ TEST_P(CodeTableTest, BlocksAreThoseOfTheOperationsOfTorch) {
   full[5][7] = kNan;
   full[6][7] = torch::zeros({}).mul(kInf);
   full[7] = 1e-42;
-  for (const HostVectors vectors : kHostVectors) {
-    if (!processor_has(vectors)) continue;
-    for (const Tensor& x : {full, torch::randn({1, 17})})
-      expect_blocks_of_torch(x.clone(), vectors);
-  }
+  expect_blocks_of_torch(full);
+  expect_blocks_of_torch(torch::randn({1, 17}));
 }
 
 // A block whose largest magnitude is 1 keeps its numbers: every one near a middle, both signs.
@@ -112,9 +116,7 @@ TEST_P(CodeTableTest, BlocksAtEveryMiddleAreThoseOfTheOperationsOfTorch) {
   const Tensor near =
       torch::cat({bits.view(torch::kFloat), -bits.view(torch::kFloat)}).clamp(-1, 1);
   const Tensor blocks = torch::cat({near, torch::ones({near.size(0), 1})}, 1);
-  for (const HostVectors vectors : kHostVectors) {
-    if (processor_has(vectors)) expect_blocks_of_torch(blocks.clone(), vectors);
-  }
+  expect_blocks_of_torch(blocks);
 }
 
 INSTANTIATE_TEST_SUITE_P(Maps, CodeTableTest, testing::Bool(), [](const auto& info) {

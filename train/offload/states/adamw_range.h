@@ -14,15 +14,9 @@
 #include <cstdint>
 
 #include "train/offload/states/host_adamw.h"
+#include "train/offload/states/host_vectors.h"
 
 namespace headroom {
-
-enum class HostVectors { kBaseline, kAvx2, kAvx512 };  // of 4, 8 and 16 numbers
-inline constexpr HostVectors kHostVectors[] = {HostVectors::kBaseline, HostVectors::kAvx2,
-                                               HostVectors::kAvx512};
-
-bool processor_has(HostVectors vectors);
-HostVectors widest_vectors();
 
 // The factors of one step.
 struct AdamwFactors {

@@ -49,8 +49,7 @@ int64_t hundredths(const std::string& flag, std::string_view typed) {
     }
   } catch (const UsageError&) {  // reported below, with the whole text
   }
-  refuse(flag, typed, "is no budget; allowed: budget:0 to budget:1, in hundredths",
-         "budget:0.5 --kernels compiled --device cpu");
+  refuse(flag, typed, "is no budget; allowed: budget:0 to budget:1, in hundredths", "budget:0.5");
 }
 
 // Percentage of `layers` blocks, rounded half up.

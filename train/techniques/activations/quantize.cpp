@@ -97,27 +97,23 @@ Quantized quantize(const Tensor& numbers, const Activations& activations,
 
 void dequantize(const Quantized& quantized, const Tensor& numbers,
                 const CompiledPacking& compiled) {
-  const bool in_place = numbers.scalar_type() == torch::kFloat32;
   // On a CPU Inductor has vectors of 16 e4m3 codes, which are those of 16 numbers in FP32, but none
   // of the 32 that it takes for 16-bit numbers: there one code after another took seven times as
   // long.
-  const bool through_fp32 =
-      !in_place && numbers.is_cpu() && quantized.codes.scalar_type() != torch::kInt8;
+  const bool through_fp32 = numbers.is_cpu() && numbers.scalar_type() != torch::kFloat32 &&
+                            quantized.codes.scalar_type() != torch::kInt8;
   const int64_t chunk = through_fp32 ? kCachedChunk : kQuantizeChunk;
   for_each_part(numbers.numel(), quantized.block, chunk, [&](const Part& part) {
     const Tensor out = part.rows(numbers);
     const Tensor codes = part.rows(quantized.codes);
     const Tensor scale = scales_of(quantized, part);
-    const auto is_compiled = [&](const Tensor& to) {
-      return run_compiled(compiled.unpack, quantized.block, to, codes, scale, {});
-    };
-    if (!through_fp32 && is_compiled(out)) return;
-    const Tensor value = in_place ? out : torch::empty_like(out, torch::kFloat32);
-    if (!through_fp32 || !is_compiled(value)) {
+    Tensor value = through_fp32 ? torch::empty_like(out, torch::kFloat32) : out;
+    if (!run_compiled(compiled.unpack, quantized.block, value, codes, scale, {})) {
+      if (value.scalar_type() != torch::kFloat32) value = torch::empty_like(out, torch::kFloat32);
       value.copy_(codes);
       value.mul_(scale);
     }
-    if (!in_place) out.copy_(value);
+    if (!value.is_same(out)) out.copy_(value);
   });
 }
 
