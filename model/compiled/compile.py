@@ -7,8 +7,9 @@ two parts then become libraries by AOTInductor instead of Python. Weights are in
 block of one shape runs the same libraries. region.json says how the parts fit together:
   inputs, shapes  of forward, in order
   saved   what backward takes before the output's gradient: {"output": i} of forward, with its
-          shape, strides and type, the operation that made it and whether that is differentiable
-          there; or {"input": i}, a view of an input of forward, with its offset too
+          shape, strides and type, the operation that made it and whether it is an activation,
+          which techniques of saved tensors transform; or {"input": i}, a view of an input of
+          forward, with its offset too
   gradients  forward's inputs that backward returns gradients of, in order of its outputs
 """
 
@@ -80,9 +81,15 @@ def viewed(node):
     return node
 
 
-def without_inputs(forward):
+def is_cast_of(node, inputs):
+    node = viewed(node)
+    return node.target is torch.ops.prims.convert_element_type.default and viewed(node.args[0]) in inputs
+
+
+def without_inputs(forward, names):
     """Drops from forward's outputs the views of its inputs; returns where backward finds each."""
     placeholders = list(forward.graph.find_nodes(op="placeholder"))
+    weights = [node for node, name in zip(placeholders, names, strict=True) if name != "x"]
     output = forward.graph.output_node()
     result, *saved = output.args[0]
     kept, places = [result], []
@@ -97,7 +104,8 @@ def without_inputs(forward):
         is_statistic = node.target is operator.getitem and node.args[1] > 0
         made_by = node.args[0] if node.target is operator.getitem else node
         places.append({"output": len(kept), **place, "operation": str(made_by.target),
-                       "is_differentiable": value.is_floating_point() and not is_statistic})
+                       "is_activation": (value.is_floating_point() and not is_statistic
+                                         and not is_cast_of(node, weights))})
         kept.append(node)
     output.args = (tuple(kept),)
     forward.recompile()
@@ -155,7 +163,7 @@ class Region:
     def forward(self, graph, inputs):
         traced = graph.forward
         number_of_outputs = len(graph.graph.output_node().args[0])
-        saved = without_inputs(graph)
+        saved = without_inputs(graph, self.described["inputs"])
         strides = compile_part(graph, inputs, self.folder / "forward.so", is_backward=False)
         for place in saved:
             if "output" in place:

@@ -25,7 +25,7 @@ using Sizes = std::vector<int64_t>;
 // The place where backward finds a tensor: an output of forward, or a view of an input.
 struct SavedPlace {
   bool is_input = false;
-  bool is_differentiable = false;  // an output that techniques of saved tensors may transform
+  bool is_activation = false;  // an output that techniques of saved tensors may transform
   size_t index = 0;
   Sizes shape, strides;
   int64_t offset = 0;
@@ -49,7 +49,7 @@ std::vector<SavedPlace> places_of(const nlohmann::json& saved) {
     if (place.is_input) {
       one.at("offset").get_to(place.offset);
     } else {
-      one.at("is_differentiable").get_to(place.is_differentiable);
+      one.at("is_activation").get_to(place.is_activation);
     }
   }
   return places;
@@ -87,10 +87,10 @@ class RegionBackward final : public torch::autograd::Node {
                     place.strides);
         // The output gets a node of the graph, because a tensor without one counts as a parameter
         // for the techniques of saved tensors.
-        if (place.is_differentiable) {
+        if (place.is_activation) {
           torch::autograd::impl::set_gradient_edge(output, {getptr(), 0});
         }
-        outputs_.emplace_back(output, /*is_output=*/place.is_differentiable);
+        outputs_.emplace_back(output, /*is_output=*/place.is_activation);
       } else if (!is_saved[place.index]) {
         inputs_[place.index] = SavedVariable(inputs[place.index], /*is_output=*/false);
         is_saved[place.index] = true;

@@ -57,7 +57,7 @@ Row saved_row(const json& place, const json& inputs, const char* source) {
     return row;
   }
   row.tensor = place.at("operation");
-  row.gradient = place.at("is_differentiable");
+  row.gradient = place.at("is_activation");
   const std::vector<int64_t> whole = row.sizes;
   const int64_t elements = elements_of(whole, place.at("strides"));
   int64_t product = 1;

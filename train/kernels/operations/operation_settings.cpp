@@ -63,6 +63,7 @@ void add_packing(const RunSpec& spec, std::vector<json>& all) {
   }
   for (const char* const operation : {"pack", "unpack"}) {
     for (const std::string& type : types_of_activations(spec)) {
+      if (is_on_cpu(spec) && type != "float16") continue;  // host_codes.h is faster
       json& settings = all.emplace_back(settings_of(spec, {operation, form.block}));
       settings["number_type"] = type;
       settings["code_type"] = form.codes()->type == DType::kInt8 ? "int8" : "uint8";

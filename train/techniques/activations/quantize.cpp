@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "train/techniques/activations/host_codes.h"
+
 namespace headroom {
 namespace {
 
@@ -61,6 +63,23 @@ void encode(const Tensor& x, double largest_code, const Tensor& scale, const Ten
   codes.copy_(scaled);
 }
 
+using ForBlocks = void (*)(const HostBlocks&, HostVectors);
+
+// True if the numbers are of a type that host_codes.h takes: then all blocks are done.
+bool run_on_host(ForBlocks run, const Tensor& numbers, const Tensor& codes, const Tensor& scales) {
+  const bool is_fp32 = numbers.scalar_type() == torch::kFloat32;
+  if (!numbers.is_cpu() || !(is_fp32 || numbers.scalar_type() == torch::kBFloat16)) return false;
+  run({.numbers = numbers.data_ptr(),
+       .type = is_fp32 ? HostNumber::kFp32 : HostNumber::kBf16,
+       .codes = static_cast<uint8_t*>(codes.data_ptr()),
+       .is_e4m3 = codes.scalar_type() != torch::kInt8,
+       .scales = scales.data_ptr<float>(),
+       .count = codes.size(0),
+       .width = codes.size(1)},
+      widest_vectors());
+  return true;
+}
+
 }  // namespace
 
 CompiledPacking compiled_packing(const RunSpec& spec, torch::Device device) {
@@ -89,6 +108,7 @@ Quantized quantize(const Tensor& numbers, const Activations& activations,
     const Tensor x = part.rows(numbers);
     const Tensor scale = scales_of(result, part);
     const Tensor codes = part.rows(result.codes);
+    if (run_on_host(encode_on_host, x, codes, scale)) return;
     if (run_compiled(compiled.pack, block, x, codes, scale, {code.largest})) return;
     encode(x, code.largest, scale, codes);
   });
@@ -97,22 +117,16 @@ Quantized quantize(const Tensor& numbers, const Activations& activations,
 
 void dequantize(const Quantized& quantized, const Tensor& numbers,
                 const CompiledPacking& compiled) {
-  // On a CPU Inductor has vectors of 16 e4m3 codes, which are those of 16 numbers in FP32, but none
-  // of the 32 that it takes for 16-bit numbers: there one code after another took seven times as
-  // long.
-  const bool through_fp32 = numbers.is_cpu() && numbers.scalar_type() != torch::kFloat32 &&
-                            quantized.codes.scalar_type() != torch::kInt8;
-  const int64_t chunk = through_fp32 ? kCachedChunk : kQuantizeChunk;
-  for_each_part(numbers.numel(), quantized.block, chunk, [&](const Part& part) {
+  for_each_part(numbers.numel(), quantized.block, kQuantizeChunk, [&](const Part& part) {
     const Tensor out = part.rows(numbers);
     const Tensor codes = part.rows(quantized.codes);
     const Tensor scale = scales_of(quantized, part);
-    Tensor value = through_fp32 ? torch::empty_like(out, torch::kFloat32) : out;
-    if (!run_compiled(compiled.unpack, quantized.block, value, codes, scale, {})) {
-      if (value.scalar_type() != torch::kFloat32) value = torch::empty_like(out, torch::kFloat32);
-      value.copy_(codes);
-      value.mul_(scale);
-    }
+    if (run_on_host(decode_on_host, out, codes, scale)) return;
+    if (run_compiled(compiled.unpack, quantized.block, out, codes, scale, {})) return;
+    const Tensor value =
+        out.scalar_type() == torch::kFloat32 ? out : torch::empty_like(out, torch::kFloat32);
+    value.copy_(codes);
+    value.mul_(scale);
     if (!value.is_same(out)) out.copy_(value);
   });
 }

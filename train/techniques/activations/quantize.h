@@ -12,9 +12,8 @@
 //   up to FP32's own rounding (1e-6 M), and then the rounding to x's type: |x| / 256 for BF16,
 //   |x| / 2048 for FP16 (2^-25 below its normal numbers). Zero stays zero. A block with a NaN or
 //   an infinity decodes to NaN entirely; no other block changes.
-//   The work is done kQuantizeChunk numbers at a time (fewer where a CPU's cache helps): encoding
-//   and decoding need no more extra memory than that many FP32 numbers (the CPU's casts take as
-//   much again).
+//   The work is done kQuantizeChunk numbers at a time: encoding and decoding need no more extra
+//   memory than that many FP32 numbers (the CPU's casts take as much again).
 // Limits: magnitudes below 2^-126 * 127 may become zero. A block of the largest FP32 numbers may
 //   decode as infinity.
 #pragma once

@@ -6,6 +6,5 @@
 namespace headroom {
 
 inline constexpr int64_t kQuantizeChunk = int64_t{1} << 22;  // numbers: 16 MiB in FP32
-inline constexpr int64_t kCachedChunk = int64_t{1} << 17;    // those that a core's cache holds
 
 }  // namespace headroom

@@ -4,12 +4,15 @@
 
 #include <limits>
 
+#include "train/techniques/activations/host_codes.h"
+
 namespace headroom {
 namespace {
 
 using torch::Tensor;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kSmallest = std::numeric_limits<float>::min();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 Tensor round_trip(const Tensor& numbers, ActivationForm form, int64_t block) {
@@ -142,6 +145,71 @@ TEST(Quantize, Fp8CodesAreE4m3s) {
   const Tensor back = round_trip(numbers, ActivationForm::kFp8, 8);
   const Tensor wanted = torch::tensor({448.F, 16.F, 18.F, -240.F, 0.001953125F, 0.F});
   EXPECT_TRUE(torch::equal(back, wanted)) << back;
+}
+
+struct Written {
+  Tensor codes, scales, decoded;
+};
+
+constexpr int64_t kWidth = 32;
+
+// By ATen's operations.
+Written by_aten(const Tensor& numbers, ActivationForm form) {
+  const bool is_int8 = form == ActivationForm::kInt8;
+  const Tensor x = numbers.to(torch::kFloat32).view({-1, kWidth});
+  const Tensor largest = x.abs().amax(1, /*keepdim=*/true);
+  const Tensor scales =
+      (largest / (is_int8 ? 127 : 448)).clamp_min(kSmallest) + (largest - largest);
+  const Tensor scaled = x / scales;
+  const Tensor codes = is_int8 ? scaled.round().to(torch::kInt8) : scaled.to(torch::kFloat8_e4m3fn);
+  return {codes.view({-1}).view(torch::kByte), scales.view({-1}),
+          (codes.to(torch::kFloat32) * scales).view({-1}).to(numbers.scalar_type())};
+}
+
+Written by_host(HostVectors vectors, const Tensor& numbers, ActivationForm form) {
+  Written out{torch::empty_like(numbers, torch::kByte),
+              torch::empty({numbers.numel() / kWidth}, torch::kFloat32), numbers.clone()};
+  const HostBlocks blocks{
+      .numbers = out.decoded.data_ptr(),
+      .type = numbers.scalar_type() == torch::kFloat32 ? HostNumber::kFp32 : HostNumber::kBf16,
+      .codes = out.codes.data_ptr<uint8_t>(),
+      .is_e4m3 = form == ActivationForm::kFp8,
+      .scales = out.scales.data_ptr<float>(),
+      .count = out.scales.numel(),
+      .width = kWidth};
+  encode_on_host(blocks, vectors);
+  out.decoded.fill_(kNan);
+  decode_on_host(blocks, vectors);
+  return out;
+}
+
+void expect_same(const Written& here, const Written& there) {
+  const Tensor finite = there.scales.isfinite();
+  EXPECT_TRUE(torch::equal(finite, here.scales.isfinite()));
+  EXPECT_TRUE(torch::equal(here.scales.masked_select(finite), there.scales.masked_select(finite)));
+  const Tensor each = finite.repeat_interleave(kWidth);
+  EXPECT_TRUE(torch::equal(here.codes.masked_select(each), there.codes.masked_select(each)));
+  const auto bytes = [](const Tensor& numbers) { return numbers.contiguous().view(torch::kByte); };
+  EXPECT_TRUE(torch::equal(bytes(here.decoded.masked_select(each)),
+                           bytes(there.decoded.masked_select(each))));
+  EXPECT_TRUE(here.decoded.masked_select(~each).isnan().all().item<bool>());
+}
+
+// All BF16 numbers, in blocks of one exponent and in blocks of any; FP32 numbers of each magnitude.
+TEST(Quantize, EveryVectorWidthHasTheBitsOfAten) {
+  torch::manual_seed(9);
+  const Tensor all = torch::arange(65536, torch::kInt32).to(torch::kInt16).view(torch::kBFloat16);
+  const Tensor mixed = all.index_select(0, torch::randperm(65536));
+  const Tensor normal = torch::randn({1 << 20});
+  const Tensor wide = normal * torch::pow(2, 20 * torch::randn({1 << 20}));
+  for (const HostVectors vectors : kHostVectors) {
+    if (!processor_has(vectors)) continue;
+    for (const ActivationForm form : {ActivationForm::kInt8, ActivationForm::kFp8}) {
+      for (const Tensor& numbers : {all, mixed, normal, wide, normal.to(torch::kBFloat16)}) {
+        expect_same(by_host(vectors, numbers, form), by_aten(numbers, form));
+      }
+    }
+  }
 }
 
 }  // namespace
