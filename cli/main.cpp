@@ -33,7 +33,7 @@ constexpr std::array<NamedCommand, 18> kCommands = {{
      run_dryrun_command},
     {"finetune", "run the fine-tuning of a public model on a card: does it fit, and what would",
      run_finetune_command},
-    {"serve", "start vLLM on a card: what the weights take, how many tokens its cache holds",
+    {"serve", "start vLLM or SGLang on a card: memory of the weights, tokens of the cache",
      run_serve_command},
     {"ppo", "measure PPO iterations phase by phase and compare with computed memory",
      run_ppo_command},

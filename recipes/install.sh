@@ -5,6 +5,7 @@
 #   recipes/install.sh finetune     transformers, peft, trl, bitsandbytes, accelerate: 0.7 GB
 #   recipes/install.sh torchtune    torchtune, torchao, bitsandbytes: 0.5 GB
 #   recipes/install.sh serve        vLLM: 5 GB
+#   recipes/install.sh sglang       SGLang: 6.5 GB
 # Exit codes: 0 ready, 2 usage, 5 no torch in .venv, or pip failed.
 set -euo pipefail
 recipes=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -14,7 +15,8 @@ fail() {
   exit "$1"
 }
 
-[[ $# -eq 1 && ($1 == finetune || $1 == torchtune || $1 == serve) ]] || fail 2 "usage: recipes/install.sh finetune|torchtune|serve"
+[[ $# -eq 1 && ($1 == finetune || $1 == torchtune || $1 == serve || $1 == sglang) ]] ||
+  fail 2 "usage: recipes/install.sh finetune|torchtune|serve|sglang"
 wanted=$recipes/requirements-$1.txt
 if [[ -f $recipes/../CMakePresets.json ]]; then
   cd "$recipes/.."

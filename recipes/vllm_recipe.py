@@ -7,27 +7,16 @@ The request is as long as the engine allows; --answer 0 leaves it out. The engin
 weights, the profiling run and the cache take. It runs on a real card too.
 """
 
-import hashlib
 import json
 import os
 import pathlib
 import sys
 
+from engine_shape import model_folder
+
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
 os.environ.setdefault("VLLM_LOGGING_LEVEL", "DEBUG")  # the profiling run's figures
-
-
-def model_folder(shape):
-    """A model without weights and tokenizer. vLLM's caches of compiled code know it by its path."""
-    content = pathlib.Path(shape).read_bytes()
-    name = hashlib.sha256(content).hexdigest()[:16]
-    folder = pathlib.Path.home() / ".cache/headroom/shapes" / name
-    folder.mkdir(parents=True, exist_ok=True)
-    written = folder / f"config.json.{os.getpid()}"
-    written.write_bytes(content)
-    written.replace(folder / "config.json")
-    return str(folder)
 
 
 def write_zeros(folder):

@@ -4,6 +4,8 @@
 #include <sstream>
 
 #include "plan/fit/answers/command_line.h"
+#include "plan/recipes/log_matches.h"
+#include "plan/recipes/sglang.h"
 #include "plan/recipes/stack.h"
 #include "text/quantity.h"
 
@@ -29,55 +31,19 @@ std::vector<std::string> vllm_flags_of(const Serving& serving) {
   return flags;
 }
 
-// The first group of each match.
-std::vector<std::string> all_of(const std::string& log, const char* pattern) {
-  const std::regex regex(pattern);
-  std::vector<std::string> found;
-  for (std::sregex_iterator it(log.begin(), log.end(), regex), end; it != end; ++it) {
-    found.push_back((*it)[1].str());
-  }
-  return found;
-}
+struct EngineWords {
+  const char* name;
+  const char* recipe;
+  const char* command;
+  std::vector<std::string> (*flags_of)(const Serving&);
+  std::optional<EngineMemory> (*memory_of)(const std::string& log);
+};
 
-// The first match's groups, or empty ones.
-std::vector<std::string> first_groups(const std::string& log, const char* pattern) {
-  const std::regex regex(pattern);
-  std::smatch match;
-  std::regex_search(log, match, regex);
-  std::vector<std::string> groups;
-  for (size_t i = 1; i <= regex.mark_count(); ++i) groups.push_back(match[i].str());
-  return groups;
-}
-
-}  // namespace
-
-std::vector<std::string> serving_words(const Serving& serving, const std::string& python) {
-  std::vector<std::string> words = {python, recipe_path("vllm_recipe.py"), "--shape",
-                                    serving.config};
-  const std::vector<std::string> flags = vllm_flags_of(serving);
-  words.insert(words.end(), flags.begin(), flags.end());
-  return words;
-}
-
-std::string engine_command(const Serving& serving) {
-  std::string text = "vllm serve MODEL";
-  for (const std::string& flag : vllm_flags_of(serving)) text += " " + shell_word(flag);
-  return text;
-}
-
-std::optional<double> engine_number(const std::string& text) {
-  std::string digits = text;
-  std::erase(digits, ',');
-  if (digits.empty()) return std::nullopt;
-  return std::stod(digits);
-}
-
-std::optional<EngineMemory> engine_memory(const std::string& log) {
+std::optional<EngineMemory> vllm_memory(const std::string& log) {
   const auto one = [&](const char* pattern) { return first_groups(log, pattern).front(); };
   const auto concurrency =
       first_groups(log, R"(Maximum concurrency for ([\d,]+) tokens per request: ([\d.]+)x)");
-  const auto request =
-      first_groups(log, R"(the request ended: (\d+) tokens of a prompt, (\d+) of an answer)");
+  const auto request = request_of(log);
   EngineMemory memory{
       .weights_gib = one(R"(weights memory: ([\d.]+)\s?GiB)"),
       .activations_gib = one(R"(torch peak memory increase: ([\d.]+)\s?GiB)"),
@@ -93,6 +59,45 @@ std::optional<EngineMemory> engine_memory(const std::string& log) {
   if (memory.weights_gib.empty()) memory.weights_gib = one(R"(Model loading took ([\d.]+) GiB)");
   if (memory.tokens.empty()) return std::nullopt;
   return memory;
+}
+
+const EngineWords& words_of(ServingEngine engine) {
+  static const EngineWords vllm{"vLLM", "vllm_recipe.py", "vllm serve MODEL", vllm_flags_of,
+                                vllm_memory};
+  static const EngineWords sglang{"SGLang", "sglang_recipe.py",
+                                  "python -m sglang.launch_server --model-path MODEL",
+                                  sglang_flags_of, sglang_memory};
+  return engine == ServingEngine::kVllm ? vllm : sglang;
+}
+
+}  // namespace
+
+std::string engine_name(ServingEngine engine) { return words_of(engine).name; }
+
+std::vector<std::string> serving_words(const Serving& serving, const std::string& python) {
+  const EngineWords& engine = words_of(serving.engine);
+  std::vector<std::string> words = {python, recipe_path(engine.recipe), "--shape", serving.config};
+  const std::vector<std::string> flags = engine.flags_of(serving);
+  words.insert(words.end(), flags.begin(), flags.end());
+  return words;
+}
+
+std::string engine_command(const Serving& serving) {
+  const EngineWords& engine = words_of(serving.engine);
+  std::string text = engine.command;
+  for (const std::string& flag : engine.flags_of(serving)) text += " " + shell_word(flag);
+  return text;
+}
+
+std::optional<double> engine_number(const std::string& text) {
+  std::string digits = text;
+  std::erase(digits, ',');
+  if (digits.empty()) return std::nullopt;
+  return std::stod(digits);
+}
+
+std::optional<EngineMemory> engine_memory(const std::string& log, ServingEngine engine) {
+  return words_of(engine).memory_of(log);
 }
 
 std::string engine_refusal(const std::string& log) {

@@ -12,16 +12,21 @@ namespace headroom {
 // A value of max_length: the engine chooses the largest length that its cache can hold.
 inline constexpr int64_t kLongest = -1;
 
-// The settings of a serving engine, which become flags of vLLM.
+enum class ServingEngine { kVllm, kSglang };
+
+std::string engine_name(ServingEngine engine);  // "vLLM"
+
+// The settings of a serving engine, which become its flags.
 struct Serving {
+  ServingEngine engine = ServingEngine::kVllm;
   std::string config;  // path of a config.json
   int64_t tensor_parallel = 1;
   int64_t pipeline_parallel = 1;
   int64_t max_length = 0;  // tokens of a request; 0 = the model's, kLongest = what the cache holds
-  double utilization = 0.9;  // part of the card's memory that the engine may use
+  double utilization = 0.9;  // part of the card's memory that it may use; 0 = the engine's default
   int64_t max_requests = 0;  // at a time; 0 = the engine's default
   bool eager = false;        // without compilation and CUDA graphs
-  bool sleeps = false;       // with vLLM's sleep mode, which the recipe tries
+  bool sleeps = false;       // vLLM: with sleep mode, which the recipe tries
   std::vector<std::string> engine_flags;
 
   int64_t cards() const { return tensor_parallel * pipeline_parallel; }
@@ -51,7 +56,7 @@ struct EngineMemory {
 std::optional<double> engine_number(const std::string& text);
 
 // Nothing if the engine did not come as far as its cache.
-std::optional<EngineMemory> engine_memory(const std::string& log);
+std::optional<EngineMemory> engine_memory(const std::string& log, ServingEngine engine);
 
 // The engine's own reason for a failed start, one line; "" = it names none.
 std::string engine_refusal(const std::string& log);

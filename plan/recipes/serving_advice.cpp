@@ -56,7 +56,8 @@ std::string what_would_work(const std::string& refusal, const Serving& serving, 
     if (!names.empty()) return "--card with one of " + names;
   }
   if (!is_about_memory(refusal)) return "";
-  const int64_t cards = cards_for_weights(parameters, serving.utilization, card_bytes);
+  const double part = serving.utilization > 0 ? serving.utilization : 0.9;
+  const int64_t cards = cards_for_weights(parameters, part, card_bytes);
   const int64_t has = serving.cards();
   if (parameters > 0 && cards > has) return "--tensor-parallel " + std::to_string(cards);
   return serving.eager ? "a larger --utilization, or more cards"

@@ -22,7 +22,8 @@ std::string variable_of(const std::string& stack) {
 }
 
 std::string recipe_command(const std::string& stack) {
-  return stack == "torchtune" ? "headroom finetune --stack torchtune" : "headroom " + stack;
+  if (stack == "torchtune") return "headroom finetune --stack torchtune";
+  return stack == "sglang" ? "headroom serve --engine sglang" : "headroom " + stack;
 }
 
 // The folder of an installed program's packages: recipes/install.sh computes the same.

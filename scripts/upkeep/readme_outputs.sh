@@ -119,6 +119,9 @@ fi
 if [[ $few != few && -x $top/build/stacks/serve/bin/python ]]; then
   show serve.txt 0 'headroom serve --config llama-3.1-8b --card h100-80gb --max-len 8192 --eager'
 fi
+if [[ $few != few && -x $top/build/stacks/sglang/bin/python ]]; then
+  show serve_sglang.txt 0 'headroom serve --engine sglang --config llama-3.1-8b --card h100-80gb --max-len 8192 --eager'
+fi
 if [[ $few != few && -x $top/build/stacks/finetune/bin/python ]]; then
   show finetune.txt 4 'headroom finetune --config llama-3.1-8b --card rtx4090' sed "s|$top/||g"
 fi

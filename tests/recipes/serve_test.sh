@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# headroom serve: what it refuses, and how it reads the log of an engine. The engine is a stand-in that prints lines as
-# vLLM 0.24 does.
+# headroom serve: what it refuses, and how it reads the log of an engine. The engines are stand-ins that print lines as
+# vLLM 0.24 and SGLang 0.5.14 do.
 # Usage: serve_test.sh HEADROOM
 set -uo pipefail
 
@@ -96,5 +96,36 @@ grep -q '^smallest card: l4$' out || fail "no card: $(<out)"
 expect 2 "--find: 'cheap' is unknown; allowed: length, utilization, cards, card" "${ask[@]}" --find cheap
 expect 2 "--beside: '90GiB' takes the whole card" "${ask[@]}" --beside 90GiB
 expect 5 'the memory that is left for training is not known' "${ask[@]}" --beside 9GiB
+
+# SGLang, with two ranks.
+cat >sglang <<'EOS'
+#!/bin/sh
+echo "$@" >words
+case "$*" in *fail*) echo 'ValueError: Loaded weights leave no GPU memory for the KV cache'; exit 1 ;; esac
+for rank in TP0 TP1; do
+  echo "[2026-11-29 03:15:26 $rank] Load weight end. elapsed=0.07 s, type=LlamaForCausalLM, avail mem=70.54 GB, mem usage=7.56 GB."
+  echo "[2026-11-29 03:15:27 $rank] KV Cache is allocated. dtype: torch.float16, #tokens: 942028, K size: 28.75 GB, V size: 28.75 GB"
+  echo "[2026-11-29 03:15:28 $rank] Capture target prefill CUDA graph end. elapsed=21.21 s, mem usage=0.91 GB, avail mem=11.43 GB."
+  echo "[2026-11-29 03:15:29 $rank] Capture target decode CUDA graph end. elapsed=4.86 s, mem usage=0.48 GB, avail mem=10.94 GB."
+done
+echo '[2026-11-29 03:15:30 TP0] max_total_num_tokens=942028, chunked_prefill_size=8192, context_len=8192, available_gpu_mem=12.88 GB'
+echo 'the request ended: 8177 tokens of a prompt, 8 of an answer'
+EOS
+chmod +x sglang
+export HEADROOM_SGLANG_PYTHON=$PWD/sglang
+expect 0 '' "${ask[@]}" --engine sglang --max-len 8192 --tensor-parallel 2 --utilization 0.8 --eager -- --page-size 16
+for row in 'weights +7.56' 'KV cache +57.50' 'CUDA graphs, .* +1.39'; do
+  grep -qE "^$row$" out || fail "no row '$row': $(<out)"
+done
+grep -q 'llama-3.1-8b in SGLang on 2 x h100-80gb, memory of each card' out || fail "no title: $(<out)"
+grep -q 'the cache holds 942,028 tokens: 114.99 requests of 8,192 tokens' out || fail "no tokens: $(<out)"
+flags='--tp-size 2 --context-length 8192 --mem-fraction-static 0.8 --disable-cuda-graph --page-size 16'
+grep -q -- "^command: python -m sglang.launch_server --model-path MODEL $flags" out || fail "no command: $(<out)"
+grep -qE -- "sglang_recipe.py --shape .*/llama-3.1-8b.json $flags$" words || fail "other words: $(<words)"
+expect 0 '' "${ask[@]}" --engine sglang
+grep -q -- '--mem-fraction-static' words && fail "the engine's own part is not kept: $(<words)"
+expect 4 'does not start on h100-80gb: Loaded weights leave no GPU memory' "${ask[@]}" --engine sglang -- fail
+expect 2 "--engine: 'tgi' is unknown; allowed: vllm, sglang" "${ask[@]}" --engine tgi
+expect 2 "--engine: 'sglang' takes no --find, which is for vllm" "${ask[@]}" --engine sglang --find length
 
 finish

@@ -14,6 +14,7 @@ import threading
 
 import headroom_absent
 import headroom_autotune
+import headroom_cute
 import headroom_host_init
 import headroom_places
 import headroom_reads
@@ -317,6 +318,7 @@ def torch_imported(torch):
     watch_recording(torch, process)
     headroom_autotune.take_first()
     headroom_vllm.answer()
+    headroom_cute.answer()
     headroom_reads.watch_lost()
     headroom_reads.tell_reads(process.host_read)
     headroom_reads.tell_ending(process.signal_ends_program)

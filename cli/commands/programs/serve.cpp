@@ -29,17 +29,22 @@ constexpr int64_t kMostCards = 64;
 CommandLine serve_command_line() {
   return {
       "serve --config NAME --card CARD [flags] [-- FLAGS]",
-      "Starts vLLM, unmodified, on virtual cards with random weights of a model's shape, until it\n"
-      "can take requests, and runs one: memory of the weights and of the profiling run, size of "
-      "the\n"
-      "KV cache in GiB and tokens, requests at a time, memory that is left. Words after -- are\n"
-      "flags of vllm serve.\n"
-      "./recipes/install.sh serve installs vLLM, once.",
+      "Starts vLLM or SGLang, unmodified, on virtual cards with random weights of a model's "
+      "shape,\n"
+      "until it can take requests, and runs one: memory of the weights and of the profiling run,\n"
+      "size of the KV cache in GiB and tokens, requests at a time, memory that is left. Words\n"
+      "after -- are flags of vllm serve or sglang.launch_server.\n"
+      "./recipes/install.sh serve installs vLLM, once; ./recipes/install.sh sglang SGLang.",
       joined(
           model_on_card_flags("Cards"),
           {{"tensor-parallel", "N", "cards over which each layer is split (default 1)", "Cards"},
            {"pipeline-parallel", "N", "groups of cards, each with some layers (default 1)",
             "Cards"},
+           {.name = "engine",
+            .value = "WORD",
+            .help = "serving engine: vllm, sglang (default vllm)",
+            .group = "Engine",
+            .example = "--engine sglang"},
            {.name = "max-len",
             .value = "N",
             .help =
@@ -48,7 +53,8 @@ CommandLine serve_command_line() {
             .example = "--max-len 8192"},
            {.name = "utilization",
             .value = "PART",
-            .help = "part of the card's memory that the engine may use (default 0.9)",
+            .help =
+                "part of the card's memory that the engine may use (default 0.9; sglang: its own)",
             .group = "Engine",
             .example = "--utilization 0.95"},
            {"max-num-seqs", "N", "requests at a time, at most (default: the engine's)", "Engine"},
@@ -100,6 +106,18 @@ std::optional<int64_t> trainer_bytes(const Arguments& arguments, const VirtualCa
   return bytes;
 }
 
+ServingEngine engine_of(const Arguments& arguments) {
+  const std::string word = arguments.get("engine", "vllm");
+  check_choice("--engine", word, {"vllm", "sglang"}, "--engine sglang");
+  if (word == "vllm") return ServingEngine::kVllm;
+  for (const char* const flag : {"sleep", "beside", "find"}) {
+    if (!arguments.has(flag)) continue;
+    throw UsageError("--engine", word, std::string("takes no --") + flag + ", which is for vllm",
+                     "--engine vllm");
+  }
+  return ServingEngine::kSglang;
+}
+
 EngineQuestion engine_question_of(const Arguments& arguments,
                                   const std::vector<std::string>& engine_flags) {
   if (!arguments.positional.empty()) {
@@ -109,6 +127,7 @@ EngineQuestion engine_question_of(const Arguments& arguments,
   EngineQuestion question;
   question.model = model_on_card(arguments, kServeExample, "--card h100-80gb --bytes 40GiB");
   Serving& serving = question.serving;
+  serving.engine = engine_of(arguments);
   serving.config = question.model.shape.config;
   serving.tensor_parallel = integer(arguments, "tensor-parallel", 1, 1, kMostCards);
   serving.pipeline_parallel =
@@ -116,8 +135,10 @@ EngineQuestion engine_question_of(const Arguments& arguments,
   constexpr int64_t kMostLength = 1 << 24;
   const int64_t most = question.model.shape.most_length;
   serving.max_length = integer(arguments, "max-len", 0, 1, most > 0 ? most : kMostLength);
-  serving.utilization =
-      parse_number("--utilization", arguments.get("utilization", "0.9"), 0.01, 1.0);
+  if (serving.engine == ServingEngine::kSglang) serving.utilization = 0;
+  if (arguments.has("utilization")) {
+    serving.utilization = parse_number("--utilization", arguments.get("utilization"), 0.01, 1.0);
+  }
   serving.max_requests = integer(arguments, "max-num-seqs", 0, 1, 1 << 20);
   serving.eager = arguments.has("eager");
   serving.sleeps = arguments.has("sleep");
@@ -131,7 +152,7 @@ EngineQuestion engine_question_of(const Arguments& arguments,
   if (question.find == "length") serving.max_length = kLongest;
   question.trainer = trainer_bytes(arguments, question.model.card);
   question.may_lower = !arguments.has("utilization");
-  question.python = stack_python("serve");
+  question.python = stack_python(serving.engine == ServingEngine::kVllm ? "serve" : "sglang");
   return question;
 }
 
@@ -144,8 +165,9 @@ std::string gib_text(int64_t bytes) {
 
 Table engine_table(const EngineQuestion& question, const ServingRun& run) {
   const EngineMemory& memory = *run.memory;
-  Table table{.title = question.model.shape.name + " in vLLM on " +
-                       cards_of(question.serving, question.model.card) + ", memory of each card",
+  Table table{.title = question.model.shape.name + " in " + engine_name(question.serving.engine) +
+                       " on " + cards_of(question.serving, question.model.card) +
+                       ", memory of each card",
               .columns = {{"use"}, {"GiB", true}}};
   const auto row = [&](const std::string& name, const std::string& gib) {
     if (!gib.empty()) table.rows.push_back({name, gib});
@@ -177,7 +199,8 @@ void print_run(const EngineQuestion& question, const ServingRun& run) {
     text += "training beside it takes " + format_bytes(*question.trainer) + " of " +
             format_bytes(*run.room) + " that are left\n";
   }
-  const std::string fewer = not_counted(memory);
+  const std::string fewer =
+      question.serving.engine == ServingEngine::kVllm ? not_counted(memory) : "";
   if (question.serving.cards() == 1 && !fewer.empty()) text += fewer + "\n";
   print_page_of_serve(text);
   print_command(engine_command(question.serving));

@@ -8,9 +8,9 @@
 namespace headroom {
 namespace {
 
-ServingRun judged(const QuietRun& quiet) {
+ServingRun judged(const QuietRun& quiet, ServingEngine engine) {
   ServingRun run{.fits = quiet.run.fits,
-                 .memory = engine_memory(quiet.output),
+                 .memory = engine_memory(quiet.output, engine),
                  .room = {},
                  .reason = quiet.run.reason};
   for (const auto& process : quiet.document["processes"]) {
@@ -41,11 +41,12 @@ ServingRun Engines::run(const Serving& serving, const VirtualCard& card) {
   request.count = static_cast<int>(serving.cards());
   request.skip_host_init = true;
   request.words = serving_words(serving, question_.python);
-  log_status("starting vLLM with " + question_.model.shape.name + " on " + cards_of(serving, card));
+  log_status("starting " + engine_name(serving.engine) + " with " + question_.model.shape.name +
+             " on " + cards_of(serving, card));
   const QuietRun quiet = run_quietly(request, signals_);
   log_status("");
   stopped_ = quiet.outcome.asked_by != 0;
-  return judged(quiet);
+  return judged(quiet, serving.engine);
 }
 
 Fits Engines::tried(const Serving& serving, const VirtualCard& card, const std::string& name) {

@@ -1,0 +1,15 @@
+// SGLang as headroom serve starts it: its flags, and the memory that its log names. No torch here.
+#pragma once
+
+#include "plan/recipes/serving.h"
+
+namespace headroom {
+
+// Flags of sglang.launch_server.
+std::vector<std::string> sglang_flags_of(const Serving& serving);
+
+// Of the first rank; SGLang writes GB for GiB. Nothing if the engine did not come as far as its
+// cache.
+std::optional<EngineMemory> sglang_memory(const std::string& log);
+
+}  // namespace headroom
