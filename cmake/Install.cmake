@@ -23,7 +23,8 @@ foreach(folder compiled python_hook recipes)
 endforeach()
 install(FILES virtual_gpu/testing/peak_memory.h DESTINATION include/headroom)
 install(PROGRAMS recipes/install.sh DESTINATION ${home}/lib/recipes)
-install(FILES recipes/requirements-finetune.txt recipes/requirements-torchtune.txt recipes/requirements-serve.txt DESTINATION ${home}/lib/recipes)
+install(FILES recipes/requirements-finetune.txt recipes/requirements-torchtune.txt recipes/requirements-serve.txt
+        recipes/requirements-sglang.txt DESTINATION ${home}/lib/recipes)
 
 # Files that find_package(headroom) reads.
 include(CMakePackageConfigHelpers)

@@ -22,6 +22,7 @@ def run(recipe, job):
         os.dup2(log, descriptor)
     os.environ.update(job["environment"])
     sys.argv = [recipe, *job["words"]]
+    sys.path.insert(0, os.path.dirname(recipe))  # as for a program that Python starts
     try:
         runpy.run_path(recipe, run_name="__main__")
         return 0
