@@ -31,14 +31,6 @@ std::vector<std::string> vllm_flags_of(const Serving& serving) {
   return flags;
 }
 
-struct EngineWords {
-  const char* name;
-  const char* recipe;
-  const char* command;
-  std::vector<std::string> (*flags_of)(const Serving&);
-  std::optional<EngineMemory> (*memory_of)(const std::string& log);
-};
-
 std::optional<EngineMemory> vllm_memory(const std::string& log) {
   const auto one = [&](const char* pattern) { return first_groups(log, pattern).front(); };
   const auto concurrency =
@@ -60,6 +52,14 @@ std::optional<EngineMemory> vllm_memory(const std::string& log) {
   if (memory.tokens.empty()) return std::nullopt;
   return memory;
 }
+
+struct EngineWords {
+  const char* name;
+  const char* recipe;
+  const char* command;
+  std::vector<std::string> (*flags_of)(const Serving&);
+  std::optional<EngineMemory> (*memory_of)(const std::string& log);
+};
 
 const EngineWords& words_of(ServingEngine engine) {
   static const EngineWords vllm{"vLLM", "vllm_recipe.py", "vllm serve MODEL", vllm_flags_of,

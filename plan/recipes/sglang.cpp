@@ -1,6 +1,5 @@
 #include "plan/recipes/sglang.h"
 
-#include <cstdio>
 #include <regex>
 #include <sstream>
 
@@ -10,18 +9,12 @@
 namespace headroom {
 namespace {
 
-std::string two_decimals(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f", value);
-  return text;
-}
-
 // The sum of the numbers, "" if there are none.
 std::string sum_of(const std::vector<std::string>& numbers) {
   if (numbers.empty()) return "";
   double sum = 0;
   for (const std::string& number : numbers) sum += engine_number(number).value_or(0);
-  return two_decimals(sum);
+  return number_text(sum, 2);
 }
 
 // Without the lines of other ranks, "[2026-11-29 03:15:22 TP1] ...".
@@ -67,8 +60,9 @@ std::optional<EngineMemory> sglang_memory(const std::string& all) {
       .graphs_gib =
           sum_of(all_of(log, R"(Capture .*(?:CUDA|cuda) graph end\..* mem usage=([\d.]+) GB)")),
       .tokens = grouped(tokens),
-      .concurrency =
-          length > 0 ? two_decimals(static_cast<double>(tokens) / static_cast<double>(length)) : "",
+      .concurrency = length > 0
+                         ? number_text(static_cast<double>(tokens) / static_cast<double>(length), 2)
+                         : "",
       .length = grouped(length),
       .prompt = request.front(),
       .answer = request.back()};

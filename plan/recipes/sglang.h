@@ -8,8 +8,8 @@ namespace headroom {
 // Flags of sglang.launch_server.
 std::vector<std::string> sglang_flags_of(const Serving& serving);
 
-// Of the first rank; SGLang writes GB for GiB. Nothing if the engine did not come as far as its
-// cache.
+// The memory of the first rank, in GiB, which SGLang calls GB. Nothing if the engine ended before
+// it made its cache.
 std::optional<EngineMemory> sglang_memory(const std::string& log);
 
 }  // namespace headroom

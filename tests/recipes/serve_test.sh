@@ -10,6 +10,18 @@ source "$(dirname "${BASH_SOURCE[0]}")/../support/expect.sh"
 begin "$1"
 ask=(serve --card h100-80gb --config llama-3.1-8b)
 
+# expect_answer ENGINE COMMAND RECIPE TOKENS FLAGS ROW...: the last answer, of an engine on two cards.
+expect_answer() {
+  local engine=$1 command=$2 recipe=$3 tokens=$4 flags=$5 row
+  for row in "${@:6}"; do
+    grep -qE "^$row$" out || fail "no row '$row': $(<out)"
+  done
+  grep -q "llama-3.1-8b in $engine on 2 x h100-80gb, memory of each card" out || fail "no title: $(<out)"
+  grep -q "the cache holds $tokens" out || fail "no tokens: $(<out)"
+  grep -q -- "^command: $command $flags" out || fail "no command: $(<out)"
+  grep -qE -- "$recipe --shape .*/llama-3.1-8b.json $flags$" words || fail "other words: $(<words)"
+}
+
 # The program refuses a wrong command line.
 expect 2 '--config is needed' serve --card rtx4090
 expect 2 '--card is needed' serve --config gpt2
@@ -54,15 +66,9 @@ chmod +x engine
 export HEADROOM_SERVE_PYTHON=$PWD/engine
 
 expect 0 '' "${ask[@]}" --max-len 4096 --tensor-parallel 2 --eager -- --kv-cache-dtype fp8
-for row in 'weights +15.0' 'activations, peak of the profiling run +0.88' 'outside torch +0.02' 'KV cache +55.38' \
-  'CUDA graphs, .* +0.69'; do
-  grep -qE "^$row$" out || fail "no row '$row': $(<out)"
-done
-grep -q 'llama-3.1-8b in vLLM on 2 x h100-80gb, memory of each card' out || fail "no title: $(<out)"
-grep -q 'the cache holds 453,680 tokens: 110.76 requests of 4,096 tokens' out || fail "no tokens: $(<out)"
-flags='--tensor-parallel-size 2 --max-model-len 4096 --gpu-memory-utilization 0.9 --enforce-eager --kv-cache-dtype fp8'
-grep -q -- "^command: vllm serve MODEL $flags" out || fail "no command: $(<out)"
-grep -qE -- "vllm_recipe.py --shape .*/llama-3.1-8b.json $flags$" words || fail "other words: $(<words)"
+expect_answer vLLM 'vllm serve MODEL' vllm_recipe.py '453,680 tokens: 110.76 requests of 4,096 tokens' \
+  '--tensor-parallel-size 2 --max-model-len 4096 --gpu-memory-utilization 0.9 --enforce-eager --kv-cache-dtype fp8' \
+  'weights +15.0' 'activations, peak of the profiling run +0.88' 'outside torch +0.02' 'KV cache +55.38' 'CUDA graphs, .* +0.69'
 grep -q 'not counted' out && fail "memory outside torch, of which nothing is known on several cards: $(<out)"
 
 expect 4 'does not start on h100-80gb: To serve at least one request, 16.0 GiB is needed$' "${ask[@]}" -- fail
@@ -114,14 +120,10 @@ EOS
 chmod +x sglang
 export HEADROOM_SGLANG_PYTHON=$PWD/sglang
 expect 0 '' "${ask[@]}" --engine sglang --max-len 8192 --tensor-parallel 2 --utilization 0.8 --eager -- --page-size 16
-for row in 'weights +7.56' 'KV cache +57.50' 'CUDA graphs, .* +1.39'; do
-  grep -qE "^$row$" out || fail "no row '$row': $(<out)"
-done
-grep -q 'llama-3.1-8b in SGLang on 2 x h100-80gb, memory of each card' out || fail "no title: $(<out)"
-grep -q 'the cache holds 942,028 tokens: 114.99 requests of 8,192 tokens' out || fail "no tokens: $(<out)"
-flags='--tp-size 2 --context-length 8192 --mem-fraction-static 0.8 --disable-cuda-graph --page-size 16'
-grep -q -- "^command: python -m sglang.launch_server --model-path MODEL $flags" out || fail "no command: $(<out)"
-grep -qE -- "sglang_recipe.py --shape .*/llama-3.1-8b.json $flags$" words || fail "other words: $(<words)"
+expect_answer SGLang 'python -m sglang.launch_server --model-path MODEL' sglang_recipe.py \
+  '942,028 tokens: 114.99 requests of 8,192 tokens' \
+  '--tp-size 2 --context-length 8192 --mem-fraction-static 0.8 --disable-cuda-graph --page-size 16' \
+  'weights +7.56' 'KV cache +57.50' 'CUDA graphs, .* +1.39'
 expect 0 '' "${ask[@]}" --engine sglang
 grep -q -- '--mem-fraction-static' words && fail "the engine's own part is not kept: $(<words)"
 expect 4 'does not start on h100-80gb: Loaded weights leave no GPU memory' "${ask[@]}" --engine sglang -- fail

@@ -34,4 +34,5 @@ def _compile_nothing(module):
 
 
 def answer():
-    headroom_imports.change({"cutlass.base_dsl.compiler": _compile_nothing})
+    told = headroom_imports.or_told(_compile_nothing, "kernels of CuTe DSL may fail")
+    headroom_imports.change({"cutlass.base_dsl.compiler": told})

@@ -40,3 +40,16 @@ def change(changes):
     for name, function in changes.items():
         if name in sys.modules:
             function(sys.modules[name])
+
+
+def or_told(function, loss):
+    """For change(): says what is lost where another version of the module lacks what the function takes."""
+
+    def changed(module):
+        try:
+            function(module)
+        except AttributeError as error:
+            name = module.__name__
+            sys.stderr.write(f"headroom dryrun: {name} is not as expected, so {loss}: {error}\n")
+
+    return changed

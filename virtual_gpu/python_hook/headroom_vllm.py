@@ -68,32 +68,23 @@ def _find_stand_in(module):
     module.find_loaded_library = found
 
 
-def _changes(change, loss):
-    def changed(module):
-        try:
-            change(module)
-        except AttributeError as error:  # another version
-            name = module.__name__
-            sys.stderr.write(f"headroom dryrun: {name} is not as expected, so {loss}: {error}\n")
-
-    return changed
-
-
 def answer():
     no_host = "caches of hybrid models may not fit this host"
     headroom_imports.change(
         {
-            "vllm.v1.worker.gpu.attn_utils": _changes(
+            "vllm.v1.worker.gpu.attn_utils": headroom_imports.or_told(
                 lambda module: _without_memory(module, "_reshape_kv_cache"), no_host
             ),
-            "vllm.v1.worker.gpu_model_runner": _changes(
+            "vllm.v1.worker.gpu_model_runner": headroom_imports.or_told(
                 lambda module: _without_memory(
                     module.GPUModelRunner, "_reshape_kv_cache_tensors"
                 ),
                 no_host,
             ),
-            "vllm.v1.worker.gpu.model_runner": _changes(_answer_counts, "requests may not end"),
-            "vllm.distributed.device_communicators.cuda_wrapper": _changes(
+            "vllm.v1.worker.gpu.model_runner": headroom_imports.or_told(
+                _answer_counts, "requests may not end"
+            ),
+            "vllm.distributed.device_communicators.cuda_wrapper": headroom_imports.or_told(
                 _find_stand_in, "sleep mode may not work"
             ),
         }

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/parse_and_run.h"
@@ -158,9 +157,7 @@ EngineQuestion engine_question_of(const Arguments& arguments,
 
 // Two decimals, as in the engine's own figures.
 std::string gib_text(int64_t bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f", static_cast<double>(bytes) / (1 << 30));
-  return text;
+  return number_text(static_cast<double>(bytes) / (1 << 30), 2);
 }
 
 Table engine_table(const EngineQuestion& question, const ServingRun& run) {
@@ -199,9 +196,10 @@ void print_run(const EngineQuestion& question, const ServingRun& run) {
     text += "training beside it takes " + format_bytes(*question.trainer) + " of " +
             format_bytes(*run.room) + " that are left\n";
   }
-  const std::string fewer =
-      question.serving.engine == ServingEngine::kVllm ? not_counted(memory) : "";
-  if (question.serving.cards() == 1 && !fewer.empty()) text += fewer + "\n";
+  const bool is_measured =
+      question.serving.engine == ServingEngine::kVllm && question.serving.cards() == 1;
+  const std::string fewer = is_measured ? not_counted(memory) : "";
+  if (!fewer.empty()) text += fewer + "\n";
   print_page_of_serve(text);
   print_command(engine_command(question.serving));
 }

@@ -1,26 +1,9 @@
 #include "train/offload/states/adamw_range.h"
 
-#include <bit>
-#include <cassert>
 #include <cmath>
 
 namespace headroom {
 namespace {
-
-// Inlined into each function that is compiled for a kind of processor.
-#define HEADROOM_INLINE [[gnu::always_inline]] inline
-
-HEADROOM_INLINE float widened(float value) { return value; }
-HEADROOM_INLINE float widened(uint16_t bf16) {
-  return std::bit_cast<float>(static_cast<uint32_t>(bf16) << 16);
-}
-
-HEADROOM_INLINE void round_to(float value, float& out) { out = value; }
-HEADROOM_INLINE void round_to(float value, uint16_t& out) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  const bool nan = (bits & 0x7fffffff) > 0x7f800000;
-  out = static_cast<uint16_t>(nan ? 0x7fc0 : (bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
 
 // Number: the type of gradient and weight, which may be one buffer.
 template <typename Number, bool first>
@@ -56,24 +39,6 @@ HEADROOM_INLINE void update_any(const HostAdamwPart& part, const AdamwFactors& f
   }
 }
 
-void update_baseline(const HostAdamwPart& part, const AdamwFactors& factors, bool first,
-                     int64_t begin, int64_t end) {
-  update_any(part, factors, first, begin, end);
-}
-
-#ifdef __x86_64__
-[[gnu::target("avx2")]] void update_avx2(const HostAdamwPart& part, const AdamwFactors& factors,
-                                         bool first, int64_t begin, int64_t end) {
-  update_any(part, factors, first, begin, end);
-}
-
-[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]] void update_avx512(
-    const HostAdamwPart& part, const AdamwFactors& factors, bool first, int64_t begin,
-    int64_t end) {
-  update_any(part, factors, first, begin, end);
-}
-#endif
-
 }  // namespace
 
 AdamwFactors adamw_factors(const HostAdamwOptions& options, int64_t step) {
@@ -92,12 +57,10 @@ AdamwFactors adamw_factors(const HostAdamwOptions& options, int64_t step) {
 
 void update_range(HostVectors vectors, const HostAdamwPart& part, const AdamwFactors& factors,
                   bool first, int64_t begin, int64_t end) {
-  assert(processor_has(vectors));
-#ifdef __x86_64__
-  if (vectors == HostVectors::kAvx512) return update_avx512(part, factors, first, begin, end);
-  if (vectors == HostVectors::kAvx2) return update_avx2(part, factors, first, begin, end);
-#endif
-  update_baseline(part, factors, first, begin, end);
+  run_with(
+      vectors, [&]() __attribute__((always_inline)) {
+        update_any(part, factors, first, begin, end);
+      });
 }
 
 }  // namespace headroom

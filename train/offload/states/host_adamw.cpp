@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 #include <vector>
 
@@ -16,14 +15,14 @@ namespace {
 // holds back little; and whole cache lines, so no two threads write one.
 constexpr int64_t kChunk = 1 << 16;
 
-double widened(float value) { return value; }
-double widened(uint16_t bf16) { return std::bit_cast<float>(static_cast<uint32_t>(bf16) << 16); }
-
 template <typename Number>
 double sum_of_squares(const Number* numbers, int64_t elements) {
   double sum = 0;
 #pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < elements; ++i) sum += widened(numbers[i]) * widened(numbers[i]);
+  for (int64_t i = 0; i < elements; ++i) {
+    const double number = widened(numbers[i]);
+    sum += number * number;
+  }
   return sum;
 }
 

@@ -8,10 +8,9 @@
 
 #include <cstdint>
 
-namespace headroom {
+#include "train/offload/states/host_number.h"
 
-// Type of the card's numbers: the incoming gradient, the outgoing weight.
-enum class HostNumber { kFp32, kBf16 };
+namespace headroom {
 
 // `elements` numbers of one parameter.
 struct HostAdamwPart {

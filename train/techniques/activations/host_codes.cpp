@@ -2,14 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cassert>
 #include <limits>
 
 namespace headroom {
 namespace {
-
-// Inlined into each function that is compiled for a kind of processor.
-#define HEADROOM_INLINE [[gnu::always_inline]] inline
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr uint32_t kSign = 0x80000000;
@@ -21,19 +17,11 @@ HEADROOM_INLINE float number_of(uint32_t bits) { return std::bit_cast<float>(bit
 HEADROOM_INLINE uint32_t magnitude_of(float value) { return bits_of(value) & ~kSign; }
 HEADROOM_INLINE uint16_t magnitude_of(uint16_t bf16) { return bf16 & 0x7fff; }
 
-HEADROOM_INLINE float widened(float value) { return value; }
-HEADROOM_INLINE float widened(uint16_t bf16) { return number_of(uint32_t{bf16} << 16); }
 HEADROOM_INLINE float widened_magnitude(uint32_t bits) { return number_of(bits); }
 HEADROOM_INLINE float widened_magnitude(uint16_t bits) { return widened(bits); }
 
-HEADROOM_INLINE void round_to(float value, float& out) { out = value; }
-HEADROOM_INLINE void round_to(float value, uint16_t& out) {
-  const uint32_t bits = bits_of(value);
-  const bool is_nan = (bits & ~kSign) > 0x7f800000;
-  out = static_cast<uint16_t>(is_nan ? 0x7fc0 : (bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-
-// Of both codes: adding a number whose last bit is the smallest step rounds to it, ties to even.
+// Both codes round by an addition. The added number has the smallest step as its last bit, so the
+// sum is a multiple of that step, with ties to even.
 struct Int8 {
   static constexpr float kLargest = 127;
   HEADROOM_INLINE static uint8_t code(float scaled) {
@@ -109,36 +97,15 @@ HEADROOM_INLINE void run_any(const HostBlocks& blocks, bool encodes, int64_t beg
                                    : run<uint16_t>(blocks, encodes, begin, end);
 }
 
-#ifdef __x86_64__
-[[gnu::target("avx2")]] void run_avx2(const HostBlocks& blocks, bool encodes, int64_t begin,
-                                      int64_t end) {
-  run_any(blocks, encodes, begin, end);
-}
-
-[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]] void run_avx512(const HostBlocks& blocks,
-                                                                      bool encodes, int64_t begin,
-                                                                      int64_t end) {
-  run_any(blocks, encodes, begin, end);
-}
-#endif
-
-void run_in(HostVectors vectors, const HostBlocks& blocks, bool encodes, int64_t begin,
-            int64_t end) {
-#ifdef __x86_64__
-  if (vectors == HostVectors::kAvx512) return run_avx512(blocks, encodes, begin, end);
-  if (vectors == HostVectors::kAvx2) return run_avx2(blocks, encodes, begin, end);
-#endif
-  run_any(blocks, encodes, begin, end);
-}
-
 void run_in_threads(HostVectors vectors, const HostBlocks& blocks, bool encodes) {
-  assert(processor_has(vectors));
   // Numbers per thread and turn: a thread that another process delays holds back little.
   constexpr int64_t kTurn = int64_t{1} << 15;
   const int64_t turn = std::max<int64_t>(kTurn / blocks.width, 1);
 #pragma omp parallel for schedule(dynamic) if (blocks.count > turn)
   for (int64_t begin = 0; begin < blocks.count; begin += turn) {
-    run_in(vectors, blocks, encodes, begin, std::min(begin + turn, blocks.count));
+    const int64_t end = std::min(begin + turn, blocks.count);
+    run_with(
+        vectors, [&]() __attribute__((always_inline)) { run_any(blocks, encodes, begin, end); });
   }
 }
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "train/offload/states/host_adamw.h"
+#include "train/offload/states/host_number.h"
 #include "train/offload/states/host_vectors.h"
 
 namespace headroom {
