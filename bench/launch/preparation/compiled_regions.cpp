@@ -93,7 +93,10 @@ Command compiler(const json& settings, const std::string& folder) {
   command.input = settings.dump();
   if (settings.at("device") == "cuda" && settings.at("card") != kOwnCard) {
     command.arguments.insert(command.arguments.begin(), command.program);
-    const std::vector<std::string> dryrun = {"dryrun", "--card", settings.at("card"), "--"};
+    // Unlimited: torch's tuning holds arguments of several kernels, and the step may need fewer
+    // bytes.
+    const std::vector<std::string> dryrun = {"dryrun",  "--card",    settings.at("card"),
+                                             "--bytes", "unlimited", "--"};
     command.arguments.insert(command.arguments.begin(), dryrun.begin(), dryrun.end());
     command.program = programs + "/headroom";
   }

@@ -5,6 +5,7 @@ usage: compiled_cache_test.py HEADROOM STUB_CELL
 """
 
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -42,10 +43,10 @@ class Cache(unittest.TestCase):
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
         return path
 
-    def start(self, *flags, compiler=None, command="profile"):
+    def start(self, *flags, compiler=None, command="profile", device="cpu"):
         return subprocess.Popen(
             [HEADROOM, command, "--model-size", "small", "--context-length", "32", "--profile-type",
-             "training", "--device", "cpu", "--kernels", "compiled", *flags],
+             "training", "--device", device, "--kernels", "compiled", *flags],
             env={**os.environ, "HEADROOM_CELL": str(STUB_CELL), "CALLS": str(self.calls),
                  "WAIT_FOR": str(self.gate), "HEADROOM_PYTHON": str(compiler or self.compiler),
                  "XDG_CACHE_HOME": str(self.folder / "cache")},
@@ -85,6 +86,13 @@ class Cache(unittest.TestCase):
         lines = errors.splitlines()
         last = max(i for i, line in enumerate(lines) if "compiling" in line)
         self.assertFalse([line for line in lines[:last] if "step" in line], errors)
+
+    def test_memory_of_a_virtual_card_does_not_limit_the_compiler(self):
+        limit = self.folder / "limit"
+        compiler = self.written("limited", COMPILER + f'echo "$HEADROOM_VIRTUAL_CARD" > {limit}\n')
+        self.run_to_end(device="virtual:h200", compiler=compiler)
+        total_bytes = re.search(r"total_bytes=(\d+)", limit.read_text(encoding="utf-8"))
+        self.assertGreater(int(total_bytes.group(1)), 1 << 40)
 
     def test_two_processes_compile_it_once(self):
         os.mkfifo(self.gate)
