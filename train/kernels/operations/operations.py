@@ -80,6 +80,33 @@ def round_to_bf16(fp32, random_bits, rounded):
     rounded.copy_(torch.where(torch.isfinite(fp32), bits.view(torch.float32), fp32))
 
 
+# Of e4m3fn in integers, as c10/util/Float8_e4m3fn.h converts: Triton has no such type before compute capability 8.9.
+BITS_OF_480 = 1087 << 20  # from here on NaN
+BITS_OF_SMALLEST_NORMAL = 121 << 23  # 2**-6; below it codes are multiples of 2**-9
+E4M3_NAN = 0x7F
+
+
+def e4m3_code(x):
+    """The nearest code, a tie to the even one, as bytes."""
+    bits = x.view(torch.int32)
+    magnitude = bits & 0x7FFFFFFF
+    odd = (magnitude >> 20) & 1
+    normal = (magnitude - (120 << 23) + 0x7FFFF + odd) >> 20
+    subnormal = (x.abs() + 2.0**14).view(torch.int32) - (141 << 23)  # 2**14 has steps of 2**-9
+    code = torch.where(magnitude < BITS_OF_SMALLEST_NORMAL, subnormal, normal)
+    code = torch.where(magnitude < BITS_OF_480, code, E4M3_NAN)
+    return (code | ((bits >> 24) & 0x80)).to(torch.uint8)
+
+
+def e4m3_number(codes):
+    codes = codes.to(torch.int32)
+    magnitude = codes & 0x7F
+    normal = ((magnitude << 20) + (120 << 23)).view(torch.float32)
+    number = torch.where(magnitude < 8, magnitude.to(torch.float32) * 2.0**-9, normal)
+    number = torch.where(magnitude < E4M3_NAN, number, float("nan"))
+    return torch.where(codes < 0x80, number, -number)
+
+
 def pack(numbers, codes, scales, *, largest_code):
     """train/techniques/activations/quantize.cpp encode; e4m3 codes are given as bytes."""
     # One reduction; the two of at::aminmax take half as long again.
@@ -90,12 +117,11 @@ def pack(numbers, codes, scales, *, largest_code):
     if codes.dtype == torch.int8:
         codes.copy_(torch.round(scaled).to(torch.int8))
     else:
-        codes.copy_(scaled.to(torch.float8_e4m3fn).view(torch.uint8))
+        codes.copy_(e4m3_code(scaled))
     scales.copy_(scale)
 
 
 def unpack(numbers, codes, scales):
     """train/techniques/activations/quantize.cpp dequantize."""
-    if codes.dtype != torch.int8:
-        codes = codes.view(torch.float8_e4m3fn)
-    numbers.copy_(codes.to(torch.float32) * scales)
+    decoded_codes = codes.to(torch.float32) if codes.dtype == torch.int8 else e4m3_number(codes)
+    numbers.copy_(decoded_codes * scales)
