@@ -181,7 +181,8 @@ set_tests_properties(dryrun_route PROPERTIES SKIP_RETURN_CODE 77)
 if(EXISTS "${torch_python}")
   headroom_command_test(nvml vgpu ${PYTHON} tests/virtual_gpu/dryrun/nvml_test.py $<TARGET_FILE:headroom> "${torch_python}")
   headroom_command_test(vllm_tokens vgpu ${PYTHON} tests/virtual_gpu/dryrun/vllm_test.py $<TARGET_FILE:headroom> "${torch_python}")
-  headroom_command_test(cute_kernels vgpu ${PYTHON} tests/virtual_gpu/dryrun/cute_test.py $<TARGET_FILE:headroom> "${torch_python}")
+  headroom_command_test(cute_kernels vgpu ${PYTHON} tests/virtual_gpu/dryrun/kernels/cute_test.py $<TARGET_FILE:headroom> "${torch_python}")
+  headroom_command_test(triton_kernels vgpu ${PYTHON} tests/virtual_gpu/dryrun/kernels/triton_test.py $<TARGET_FILE:headroom> "${torch_python}")
 endif()
 headroom_long_command_test(dryrun_breakdown vgpu ${PYTHON} tests/virtual_gpu/dryrun/breakdown_test.py $<TARGET_FILE:headroom>)
 headroom_command_test(dryrun_recipes vgpu ${PYTHON} tests/repository/docs/recipes_test.py $<TARGET_FILE:headroom>)
@@ -240,7 +241,7 @@ headroom_command_test(contract_on_card_test vgpu ${on_card} contract)
 headroom_nightly_test(contract_on_card_long ${on_card} contract)
 set_tests_properties(contract_on_card_long PROPERTIES ENVIRONMENT HEADROOM_LONG=1)
 # Kernels that tune themselves.
-headroom_command_test(virtual_autotune vgpu ${PYTHON} tests/virtual_gpu/dryrun/autotune_test.py $<TARGET_FILE:headroom>)
+headroom_command_test(virtual_autotune vgpu ${PYTHON} tests/virtual_gpu/dryrun/kernels/autotune_test.py $<TARGET_FILE:headroom>)
 set_tests_properties(virtual_autotune PROPERTIES SKIP_RETURN_CODE 77)
 # The path of a real card, on a virtual one that the program does not know of.
 headroom_command_test(real_path vgpu ${PYTHON} tests/virtual_gpu/profile/real_path_test.py $<TARGET_FILE:headroom>

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "virtual_gpu/cudart/error.h"
+#include "virtual_gpu/cudart/launch/kernel_writes.h"
 #include "virtual_gpu/device/runtime.h"
 
 using namespace virtual_gpu;
@@ -111,6 +112,7 @@ CUresult cuModuleLoadDataEx(CUmodule* module, const void*, unsigned, CUjit_optio
 }
 
 CUresult cuModuleUnload(CUmodule module) {
+  forget_description(module);
   delete reinterpret_cast<Module*>(module);
   return CUDA_SUCCESS;
 }
@@ -130,10 +132,10 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfuncti
 CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
 CUresult cuFuncSetCacheConfig(CUfunction, CUfunc_cache) { return CUDA_SUCCESS; }
 
-CUresult cuLaunchKernel(CUfunction, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                         CUstream stream, void** arguments, void**) {
-  return to_driver(cudaLaunchKernel(nullptr, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z},
+  return to_driver(cudaLaunchKernel(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z},
                                     arguments, shared_bytes, stream));
 }
 

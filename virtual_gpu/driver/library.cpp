@@ -60,6 +60,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char*, CUjit_option*, v
 }
 
 CUresult cuLibraryUnload(CUlibrary library) {
+  forget_description(library);
   delete reinterpret_cast<Library*>(library);
   return CUDA_SUCCESS;
 }

@@ -18,6 +18,7 @@ import headroom_cute
 import headroom_host_init
 import headroom_places
 import headroom_reads
+import headroom_triton
 import headroom_version
 import headroom_vllm
 
@@ -319,6 +320,7 @@ def torch_imported(torch):
     headroom_autotune.take_first()
     headroom_vllm.answer()
     headroom_cute.answer()
+    headroom_triton.answer()
     headroom_reads.watch_lost()
     headroom_reads.tell_reads(process.host_read)
     headroom_reads.tell_ending(process.signal_ends_program)

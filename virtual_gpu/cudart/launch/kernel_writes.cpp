@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -77,6 +78,15 @@ const Parameters* known_parameters(const void* kernel) {
   return entry ? &*entry : nullptr;
 }
 
+std::mutex descriptions_mutex;
+std::unordered_map<const void*, Parameters> descriptions;
+
+Parameters description_of(const void* kernel) {
+  const std::lock_guard lock(descriptions_mutex);
+  const auto found = descriptions.find(kernel);
+  return found == descriptions.end() ? Parameters{} : found->second;
+}
+
 uint64_t word_at(uint64_t address) {
   uint64_t word = 0;
   std::memcpy(&word, reinterpret_cast<const void*>(address), sizeof word);
@@ -143,15 +153,33 @@ std::vector<Parameter> parameters_of(const std::string& demangled) {
 
 void forget_written(Contents& contents, const void* kernel, void** arguments) {
   if (arguments == nullptr) return contents.forget_all();
-  const Parameters* parameters = known_parameters(kernel);
-  const size_t count = parameters != nullptr ? parameters->size() : count_on_stack(arguments);
+  const Parameters* named = known_parameters(kernel);
+  const Parameters parameters = named != nullptr ? *named : description_of(kernel);
+  const size_t count = named != nullptr ? named->size() : count_on_stack(arguments);
   if (count == 0) return contents.forget_all();
   for (size_t i = 0; i < count; ++i) {
-    const Parameter parameter = parameters != nullptr ? (*parameters)[i] : Parameter::kOther;
+    const Parameter parameter = i < parameters.size() ? parameters[i] : Parameter::kOther;
     const auto begin = reinterpret_cast<uint64_t>(arguments[i]);
     if (parameter == Parameter::kPointer) contents.forget_through(word_at(begin));
     if (parameter == Parameter::kOther) forget_in(contents, begin, end_of(begin, arguments, count));
   }
 }
 
+void forget_description(const void* kernel) {
+  const std::lock_guard lock(descriptions_mutex);
+  descriptions.erase(kernel);
+}
+
 }  // namespace virtual_gpu
+
+void virtual_gpu_kernel_parameters(const void* kernel, const char* letters) {
+  using namespace virtual_gpu;
+  Parameters parameters;
+  for (const char letter : std::string_view(letters)) {
+    parameters.push_back(letter == 'r'   ? Parameter::kRead
+                         : letter == 'n' ? Parameter::kNumber
+                                         : Parameter::kPointer);
+  }
+  const std::lock_guard lock(descriptions_mutex);
+  descriptions[kernel] = std::move(parameters);
+}

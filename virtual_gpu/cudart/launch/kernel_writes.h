@@ -6,7 +6,8 @@
 //   to the arguments. The name gives their number, and which are numbers or pointers to const. A
 //   structure is scanned for pointers, up to the next argument or the limit of 4 KiB for arguments.
 //   Every block with a pointer into it becomes unknown. If the name is not usable (kernels compiled
-//   at run time), the array is read as long as it points into this thread's stack.
+//   at run time), the array is read as long as it points into this thread's stack; the compiler's
+//   user may have described its first parameters (headroom_triton.py).
 // Limits: a structure's end is unknown, so pointers behind it count too, and a table of pointers in
 //   device memory is not followed. A launch without arguments (other libraries' own) may write
 //   anything.
@@ -27,4 +28,11 @@ void forget_written(Contents& contents, const void* kernel, void** arguments);
 enum class Parameter { kPointer, kRead, kNumber, kOther };
 std::vector<Parameter> parameters_of(const std::string& demangled);
 
+// The kernel's module was unloaded: another may get its address.
+void forget_description(const void* kernel);
+
 }  // namespace virtual_gpu
+
+// A letter for each of the first parameters of a kernel of the driver: r a pointer that it only
+// reads, n a number, any other letter a pointer through which it may write.
+extern "C" void virtual_gpu_kernel_parameters(const void* kernel, const char* letters);

@@ -12,7 +12,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-PROGRAM = Path(__file__).resolve().parents[1] / "programs" / "cuda/autotuned.py"
+PROGRAM = Path(__file__).resolve().parents[2] / "programs" / "cuda/autotuned.py"
 
 
 class Autotune(unittest.TestCase):
