@@ -17,7 +17,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 
 def takes_request(args):
-    """FlashInfer plans by lengths that kernels write on the card; a virtual card does not know them."""
+    """FlashInfer plans by lengths that its kernels may write on the card; a virtual card does not know them."""
     backends = {args.attention_backend, args.prefill_attention_backend, args.decode_attention_backend}
     return "HEADROOM_VIRTUAL_REPORT" not in os.environ or "flashinfer" not in backends
 

@@ -79,6 +79,7 @@ std::optional<Operation> operation_of(const c10::OperatorName& name) {
   operation.is_resize = name.name == "aten::resize_";
   operation.absorbs = !writes && kAbsorbing.count(name.name) != 0;
   operation.selects = name.name == "aten::topk" && !writes;
+  operation.copies_lists = name.name == "aten::_foreach_copy_";
   operation.moves = kMoving.count(name.name) != 0;
   if (const auto one = kOfFinite.find(name.name); !writes && one != kOfFinite.end()) {
     operation.of_finite = one->second;

@@ -40,10 +40,11 @@ struct Operation {
   std::optional<bool> of_finite;  // its result for every finite number: false for isnan
   OfUniform of_uniform = OfUniform::kNothing;
   Inside inside = Inside::kNothing;
-  bool selects = false;    // the largest elements of rows: aten::topk
-  bool moves = false;      // computes nothing: copies, casts, fills
-  bool is_view = false;    // writes nothing and makes nothing
-  bool is_resize = false;  // may add unwritten memory
+  bool selects = false;       // the largest elements of rows: aten::topk
+  bool moves = false;         // computes nothing: copies, casts, fills
+  bool copies_lists = false;  // aten::_foreach_copy_
+  bool is_view = false;       // writes nothing and makes nothing
+  bool is_resize = false;     // may add unwritten memory
 };
 
 // Cached by name; nullptr if it is not one of libtorch's own operations, or writes more than its

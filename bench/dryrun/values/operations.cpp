@@ -190,6 +190,27 @@ std::optional<HostArguments> on_host(Running& running, c10::ArrayRef<const c10::
   return arguments;
 }
 
+// The arguments of a copy of a list of tensors, with those pairs alone of which the source is
+// known.
+std::vector<c10::IValue> known_copies(c10::ArrayRef<const c10::IValue> inputs) {
+  const std::vector<at::Tensor> all_targets = inputs[0].toTensorVector();
+  const std::vector<at::Tensor> all_sources = inputs[1].toTensorVector();
+  std::vector<at::Tensor> targets;
+  std::vector<at::Tensor> sources;
+  for (size_t i = 0; i < std::min(all_targets.size(), all_sources.size()); ++i) {
+    if (all_sources[i].is_cuda() && !is_span_known(span_of(all_sources[i]))) continue;
+    targets.push_back(all_targets[i]);
+    sources.push_back(all_sources[i]);
+  }
+  return {targets, sources, inputs[2]};
+}
+
+bool is_computed_alone(const Operation& operation, c10::ArrayRef<const c10::IValue> inputs) {
+  Memory memory(operation);
+  for (size_t i = 0; i < inputs.size(); ++i) memory.add(inputs[i], operation.arguments[i]);
+  return memory.is_computed();
+}
+
 // Uses the given count of an unknown mask, or the value of all its elements.
 void look_at_mask(Running& running, const at::Tensor& mask) {
   if (running.operation->of_uniform != OfUniform::kNothing) running.uniform = uniform_value(mask);
@@ -205,7 +226,7 @@ void look_at_mask(Running& running, const at::Tensor& mask) {
 std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   const Operation* operation = find_operation(function);
   if (operation == nullptr || operation->is_view) return nullptr;
-  const auto inputs = function.inputs();
+  c10::ArrayRef<const c10::IValue> inputs = function.inputs();
   if (inputs.size() > operation->arguments.size()) return nullptr;
   Memory memory(*operation);
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -219,7 +240,14 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
     return running;
   }
   answer_well(*operation);
-  if (!memory.is_computed()) {
+  std::vector<c10::IValue> part;
+  bool is_computed = memory.is_computed();
+  if (operation->copies_lists && memory.is_unknown()) {
+    part = known_copies(inputs);
+    inputs = c10::ArrayRef<const c10::IValue>(part.data(), part.size());
+    is_computed = is_computed_alone(*operation, inputs);
+  }
+  if (!is_computed) {
     if (memory.is_unknown() && inputs[0].isTensor()) look_at_mask(*running, inputs[0].toTensor());
     return running;
   }

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "virtual_gpu/cudart/launch/kernel_writes.h"
+#include "virtual_gpu/cudart/launch/kernels.h"
 
 namespace {
 
@@ -91,6 +92,45 @@ TEST(KnownContents, ALaunchWithoutArgumentsMayWriteAnything) {
   const OnCard known(5);
   ASSERT_EQ(launch(nullptr), cudaSuccess);
   EXPECT_EQ(known.value(), 0);
+}
+
+TEST(KnownContents, ADescribedKernelWritesOnlyWhatItsLettersSay) {
+  const OnCard read(5);
+  const OnCard written(6);
+  const void* first = read.address;
+  const void* second = written.address;
+  std::array<void*, 2> arguments = {&first, &second};
+  static constexpr char kKernel = 0;
+  virtual_gpu_kernel_parameters(&kKernel, "rw");
+  ASSERT_EQ(cudaLaunchKernel(&kKernel, dim3(1), dim3(32), arguments.data(), 0, nullptr),
+            cudaSuccess);
+  EXPECT_EQ(read.value(), 5);
+  EXPECT_EQ(written.value(), 0);
+  virtual_gpu::forget_description(&kKernel);  // its module was unloaded
+  cudaLaunchKernel(&kKernel, dim3(1), dim3(32), arguments.data(), 0, nullptr);
+  EXPECT_EQ(read.value(), 0);
+}
+
+struct Layout {
+  const void* pointer;
+  std::array<int64_t, 12> strides = {};
+};
+
+[[gnu::noinline]] cudaError_t launch_with(const void* kernel, const void* pointer) {
+  Layout layout = {.pointer = pointer};
+  std::array<void*, 1> arguments = {&layout};
+  return cudaLaunchKernel(kernel, dim3(1), dim3(32), arguments.data(), 0, nullptr);
+}
+
+TEST(KnownContents, AStructureEndsWithItsStackFrame) {
+  static constexpr char kKernel = 0;
+  virtual_gpu::register_kernel(&kKernel, nullptr, "_Z5scale6Layout");
+  const OnCard written(5);
+  const OnCard beside(6);
+  const void* volatile of_the_caller = beside.address;
+  ASSERT_EQ(launch_with(&kKernel, written.address), cudaSuccess);
+  EXPECT_EQ(written.value(), 0);
+  EXPECT_EQ(OnCard::value_at(of_the_caller), 6);
 }
 
 TEST(KernelParameters, AreReadFromTheName) {

@@ -50,7 +50,7 @@ class Masks(unittest.TestCase):
         """One program with all of it: the start of each one is seconds of torch."""
         answers = {"rows": "2048", "wide": "100000", "experts": "8", "turns": "(0,4*2,7)*"}
         flags = [word for mark, numbers in answers.items() for word in ("--value", value(mark, numbers))]
-        parts = "threads + backward + experts + turns + finite 4096 + large + parts"
+        parts = "threads + backward + experts + turns + finite 4096 + large + parts + lists"
         self.assertEqual(self.run_dry(flags, *parts.split(), OMP_NUM_THREADS="4").stdout.splitlines(), [
             "threads 0 1.0",  # known values are computed by the thread that asks
             "rows 2048 2048 100000",  # a mask keeps the count that was given
@@ -59,6 +59,7 @@ class Masks(unittest.TestCase):
             "least 1.284", "unknown 0.0",  # computed of known numbers; others are finite
             "finite True False 2457600",  # large masks of unknown numbers
             "rows 2044 sum 56 first 528",  # a part that is written leaves the rest as it was
+            "lengths 3 5 0 0 0 0 0 0 places 0 1 2 3",  # an unknown tensor of a list leaves the others
         ])
 
     def test_answers_are_kept_in_a_file(self):

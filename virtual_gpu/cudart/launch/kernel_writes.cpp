@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 #include <pthread.h>
+#include <unwind.h>
 
 #include <algorithm>
 #include <array>
@@ -93,18 +94,38 @@ uint64_t word_at(uint64_t address) {
   return word;
 }
 
-// A bound for a structure argument's end: the next argument, or the end of readable memory.
+struct FrameSearch {
+  uint64_t address;
+  uint64_t end;
+};
+
+_Unwind_Reason_Code look_at_frame(_Unwind_Context* context, void* data) {
+  auto* search = static_cast<FrameSearch*>(data);
+  const uint64_t boundary = _Unwind_GetCFA(context);
+  if (boundary <= search->address) return _URC_NO_REASON;
+  search->end = boundary;
+  return _URC_NORMAL_STOP;
+}
+
+// The end of the stack frame that contains this address; the stack's end if it is not found.
+uint64_t end_of_frame(uint64_t address) {
+  FrameSearch search{.address = address, .end = this_stack().end};
+  _Unwind_Backtrace(look_at_frame, &search);
+  return std::min(search.end, this_stack().end);
+}
+
+// A bound for a structure argument's end: the next argument, or the end of its frame or of readable
+// memory.
 uint64_t end_of(uint64_t begin, void** arguments, size_t count) {
+  constexpr uint64_t kFew = 64;  // bytes that are scanned sooner than a frame is found
   uint64_t end = begin + kMostParameterBytes;
-  const Stack& stack = this_stack();
-  // Off the stack only the address's own page is certain to be mapped.
-  const uint64_t sure = stack.contains(begin) ? stack.end : (begin | 4095) + 1;
-  end = std::min(end, sure);
   for (size_t i = 0; i < count; ++i) {
     const auto other = reinterpret_cast<uint64_t>(arguments[i]);
     if (other > begin) end = std::min(end, other);
   }
-  return end;
+  // Off the stack only the address's own page is certain to be mapped.
+  if (!this_stack().contains(begin)) return std::min(end, (begin | 4095) + 1);
+  return end - begin <= kFew ? end : std::min(end, end_of_frame(begin));
 }
 
 void forget_in(Contents& contents, uint64_t begin, uint64_t end) {
@@ -155,10 +176,10 @@ void forget_written(Contents& contents, const void* kernel, void** arguments) {
   if (arguments == nullptr) return contents.forget_all();
   const Parameters* named = known_parameters(kernel);
   const Parameters parameters = named != nullptr ? *named : description_of(kernel);
-  const size_t count = named != nullptr ? named->size() : count_on_stack(arguments);
+  const size_t count = parameters.empty() ? count_on_stack(arguments) : parameters.size();
   if (count == 0) return contents.forget_all();
   for (size_t i = 0; i < count; ++i) {
-    const Parameter parameter = i < parameters.size() ? parameters[i] : Parameter::kOther;
+    const Parameter parameter = parameters.empty() ? Parameter::kOther : parameters[i];
     const auto begin = reinterpret_cast<uint64_t>(arguments[i]);
     if (parameter == Parameter::kPointer) contents.forget_through(word_at(begin));
     if (parameter == Parameter::kOther) forget_in(contents, begin, end_of(begin, arguments, count));

@@ -4,10 +4,11 @@
 // Rationale: known contents must never outlive a kernel that changed them.
 // Approach: the compiler gives every kernel its mangled name, and a launch has an array of pointers
 //   to the arguments. The name gives their number, and which are numbers or pointers to const. A
-//   structure is scanned for pointers, up to the next argument or the limit of 4 KiB for arguments.
-//   Every block with a pointer into it becomes unknown. If the name is not usable (kernels compiled
-//   at run time), the array is read as long as it points into this thread's stack; the compiler's
-//   user may have described its first parameters (headroom_triton.py).
+//   structure is scanned for pointers, up to the next argument, the end of its stack frame or the
+//   limit of 4 KiB for arguments. Every block with a pointer into it becomes unknown. If the name
+//   is not usable (kernels compiled at run time), a description takes its place
+//   (headroom_triton.py); without one the array is read as long as it points into this thread's
+//   stack.
 // Limits: a structure's end is unknown, so pointers behind it count too, and a table of pointers in
 //   device memory is not followed. A launch without arguments (other libraries' own) may write
 //   anything.
@@ -33,6 +34,7 @@ void forget_description(const void* kernel);
 
 }  // namespace virtual_gpu
 
-// A letter for each of the first parameters of a kernel of the driver: r a pointer that it only
-// reads, n a number, any other letter a pointer through which it may write.
+// A letter for each parameter of a kernel without a usable name: r a pointer that it only reads, n
+// a number, any other letter a pointer through which it may write. Scratch memory that the compiler
+// adds needs none: it has no known values.
 extern "C" void virtual_gpu_kernel_parameters(const void* kernel, const char* letters);

@@ -23,7 +23,8 @@ _ANYTHING = "*"  # the source of a pointer that is no argument
 _WITHOUT_WRITES = re.compile(
     r"arith\.|math\.|scf\.|cf\.|ub\.poison|tt\.(addptr|advance|assert|bitcast|broadcast|cat|clampf|dot|dot_scaled|"
     r"expand_dims|fp_to_fp|gather|get_num_programs|get_program_id|histogram|int_to_ptr|join|load|make_range|"
-    r"make_tensor_ptr|mulhiui|precise_\w+|ptr_to_int|reduce|reduce\.return|reshape|return|scan|scan\.return|splat|split|trans|unsplat)$"
+    r"make_tensor_ptr|mulhiui|precise_\w+|ptr_to_int|reduce|reduce\.return|reshape|return|scan|scan\.return|splat|split|"
+    r"trans|unsplat)$"
 )
 
 
@@ -109,23 +110,54 @@ def parameters(program):
     return "".join(letters[name] if kind == "!tt.ptr" else "n" for name, kind in arguments.items())
 
 
-def _change(module):
-    describe = ctypes.CDLL(None).virtual_gpu_kernel_parameters
-    describe.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
+def _described(kernel):
+    """The letters of a kernel that Triton compiled; None where it has no program or may write all."""
+    return parameters(kernel.asm["ttir"]) if "ttir" in kernel.asm else None
+
+
+def _describe(function, letters):
+    if function and letters is not None:
+        describe = ctypes.CDLL(None).virtual_gpu_kernel_parameters
+        describe.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
+        describe(function, letters.encode())
+
+
+def _triton(module):
     load = module.CompiledKernel._init_handles
 
     def load_and_describe(self):
         is_new = self.module is None
         result = load(self)
-        if is_new and self.function and "ttir" in self.asm:
-            letters = parameters(self.asm["ttir"])
-            if letters is not None:
-                describe(self.function, letters.encode())
+        if is_new:
+            _describe(self.function, _described(self))
         return result
 
     module.CompiledKernel._init_handles = load_and_describe
 
 
+def _inductor(kind):
+    """torch.compile loads its kernels itself, perhaps from a cache, which stores the letters with them."""
+    make, load = kind.__init__, kind.load_kernel
+
+    def make_with_letters(self, kernel):
+        make(self, kernel)
+        self.headroom_letters = _described(kernel)
+
+    def load_and_describe(self, device):
+        is_new = self.function is None
+        load(self, device)
+        if is_new:
+            _describe(self.function, getattr(self, "headroom_letters", None))
+
+    kind.__init__, kind.load_kernel = make_with_letters, load_and_describe
+
+
 def answer():
-    told = headroom_imports.or_told(_change, "Triton kernels may write all that they have a pointer to")
-    headroom_imports.change({"triton.compiler.compiler": told})
+    inductor = "torch._inductor.runtime.static_"
+    changes = {
+        "triton.compiler.compiler": _triton,
+        f"{inductor}triton_launcher": lambda module: _inductor(module.StaticallyLaunchedTritonKernel),
+        f"{inductor}cuda_launcher": lambda module: _inductor(module.StaticallyLaunchedCudaKernel),
+    }
+    loss = "Triton kernels may write all that they have a pointer to"
+    headroom_imports.change({name: headroom_imports.or_told(change, loss) for name, change in changes.items()})

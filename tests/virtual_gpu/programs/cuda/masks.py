@@ -79,6 +79,15 @@ def parts():
     print("rows", kept.shape[0], "sum", room[:, 3:5].sum().item(), "first", labels[1, 8].item())
 
 
+def lists():
+    """A copy of several tensors at once: an unknown one leaves the others known."""
+    unknown = torch.randint(9, (4,), device="cuda")
+    buffers = [torch.zeros(n, dtype=torch.long, device="cuda") for n in (8, 8, 4)]
+    sources = [torch.tensor([3, 5]).cuda(), unknown, torch.arange(4, device="cuda")]
+    torch._foreach_copy_([buffer[: len(source)] for buffer, source in zip(buffers, sources)], sources)
+    print("lengths", *buffers[0].tolist(), "places", *buffers[2].tolist())
+
+
 def record_off():
     torch.cuda.memory._record_memory_history()
     kept = torch.empty(3 << 20, device="cuda")
