@@ -62,6 +62,20 @@ class Memory {
   }
 
   // False for a tensor that cannot be judged here: a subclass, a wrapper.
+  bool add(c10::ArrayRef<const c10::IValue> inputs) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!add(inputs[i], operation_.arguments[i])) return false;
+    }
+    return true;
+  }
+
+  void push() const { stand_in().push_operands(spans_.data(), spans_.size()); }
+  bool is_unknown() const { return is_of_card_ && has_unknown_; }
+  bool is_computed() const {
+    return is_computed_ && is_of_card_ && (!has_unknown_ || (absorbs_ && has_known_));
+  }
+
+ private:
   bool add(const c10::IValue& value, Use use) {
     if (value.isTensor()) return add(value.toTensor(), use);
     if (value.isTensorList()) {
@@ -79,13 +93,6 @@ class Memory {
     return true;
   }
 
-  void push() const { stand_in().push_operands(spans_.data(), spans_.size()); }
-  bool is_unknown() const { return is_of_card_ && has_unknown_; }
-  bool is_computed() const {
-    return is_computed_ && is_of_card_ && (!has_unknown_ || (absorbs_ && has_known_));
-  }
-
- private:
   bool add(const at::Tensor& tensor, Use use) {
     if (!tensor.defined()) return true;
     if (!is_plain(tensor)) return false;
@@ -190,8 +197,7 @@ std::optional<HostArguments> on_host(Running& running, c10::ArrayRef<const c10::
   return arguments;
 }
 
-// The arguments of a copy of a list of tensors, with those pairs alone of which the source is
-// known.
+// The arguments of a copy of a list of tensors, without the pairs whose source is unknown.
 std::vector<c10::IValue> known_copies(c10::ArrayRef<const c10::IValue> inputs) {
   const std::vector<at::Tensor> all_targets = inputs[0].toTensorVector();
   const std::vector<at::Tensor> all_sources = inputs[1].toTensorVector();
@@ -203,12 +209,6 @@ std::vector<c10::IValue> known_copies(c10::ArrayRef<const c10::IValue> inputs) {
     sources.push_back(all_sources[i]);
   }
   return {targets, sources, inputs[2]};
-}
-
-bool is_computed_alone(const Operation& operation, c10::ArrayRef<const c10::IValue> inputs) {
-  Memory memory(operation);
-  for (size_t i = 0; i < inputs.size(); ++i) memory.add(inputs[i], operation.arguments[i]);
-  return memory.is_computed();
 }
 
 // Uses the given count of an unknown mask, or the value of all its elements.
@@ -229,9 +229,7 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   c10::ArrayRef<const c10::IValue> inputs = function.inputs();
   if (inputs.size() > operation->arguments.size()) return nullptr;
   Memory memory(*operation);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!memory.add(inputs[i], operation->arguments[i])) return nullptr;
-  }
+  if (!memory.add(inputs)) return nullptr;
   memory.push();
   auto running = std::make_unique<Running>();
   running->operation = operation;
@@ -245,7 +243,8 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   if (operation->copies_lists && memory.is_unknown()) {
     part = known_copies(inputs);
     inputs = c10::ArrayRef<const c10::IValue>(part.data(), part.size());
-    is_computed = is_computed_alone(*operation, inputs);
+    Memory of_part(*operation);
+    is_computed = of_part.add(inputs) && of_part.is_computed();
   }
   if (!is_computed) {
     if (memory.is_unknown() && inputs[0].isTensor()) look_at_mask(*running, inputs[0].toTensor());

@@ -80,7 +80,8 @@ def round_to_bf16(fp32, random_bits, rounded):
     rounded.copy_(torch.where(torch.isfinite(fp32), bits.view(torch.float32), fp32))
 
 
-# Of e4m3fn in integers, as c10/util/Float8_e4m3fn.h converts: Triton has no such type before compute capability 8.9.
+# These constants and functions convert e4m3fn in integers, as c10/util/Float8_e4m3fn.h does. Triton lacks
+# the type on cards before compute capability 8.9.
 BITS_OF_480 = 1087 << 20  # from here on NaN
 BITS_OF_SMALLEST_NORMAL = 121 << 23  # 2**-6; below it codes are multiples of 2**-9
 E4M3_NAN = 0x7F

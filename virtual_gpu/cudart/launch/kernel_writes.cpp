@@ -80,12 +80,13 @@ const Parameters* known_parameters(const void* kernel) {
 }
 
 std::mutex descriptions_mutex;
-std::unordered_map<const void*, Parameters> descriptions;
+std::unordered_map<const void*, std::shared_ptr<const Parameters>> descriptions;
 
-Parameters description_of(const void* kernel) {
+// nullptr if there is none.
+std::shared_ptr<const Parameters> description_of(const void* kernel) {
   const std::lock_guard lock(descriptions_mutex);
   const auto found = descriptions.find(kernel);
-  return found == descriptions.end() ? Parameters{} : found->second;
+  return found == descriptions.end() ? nullptr : found->second;
 }
 
 uint64_t word_at(uint64_t address) {
@@ -175,11 +176,13 @@ std::vector<Parameter> parameters_of(const std::string& demangled) {
 void forget_written(Contents& contents, const void* kernel, void** arguments) {
   if (arguments == nullptr) return contents.forget_all();
   const Parameters* named = known_parameters(kernel);
-  const Parameters parameters = named != nullptr ? *named : description_of(kernel);
-  const size_t count = parameters.empty() ? count_on_stack(arguments) : parameters.size();
+  const std::shared_ptr<const Parameters> described =
+      named == nullptr ? description_of(kernel) : nullptr;
+  const Parameters* parameters = named != nullptr ? named : described.get();
+  const size_t count = parameters == nullptr ? count_on_stack(arguments) : parameters->size();
   if (count == 0) return contents.forget_all();
   for (size_t i = 0; i < count; ++i) {
-    const Parameter parameter = parameters.empty() ? Parameter::kOther : parameters[i];
+    const Parameter parameter = parameters == nullptr ? Parameter::kOther : (*parameters)[i];
     const auto begin = reinterpret_cast<uint64_t>(arguments[i]);
     if (parameter == Parameter::kPointer) contents.forget_through(word_at(begin));
     if (parameter == Parameter::kOther) forget_in(contents, begin, end_of(begin, arguments, count));
@@ -202,5 +205,5 @@ void virtual_gpu_kernel_parameters(const void* kernel, const char* letters) {
                                          : Parameter::kPointer);
   }
   const std::lock_guard lock(descriptions_mutex);
-  descriptions[kernel] = std::move(parameters);
+  descriptions[kernel] = std::make_shared<const Parameters>(std::move(parameters));
 }

@@ -106,8 +106,10 @@ def parameters(program):
         flow.read(lines[start + 1 :])
     if _ANYTHING in flow.written:
         return None
-    letters = {name: "w" if name in flow.written else "r" for name in flow.sources}
-    return "".join(letters[name] if kind == "!tt.ptr" else "n" for name, kind in arguments.items())
+    return "".join(
+        "n" if kind != "!tt.ptr" else "w" if name in flow.written else "r"
+        for name, kind in arguments.items()
+    )
 
 
 def _described(kernel):
