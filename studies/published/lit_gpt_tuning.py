@@ -1,6 +1,6 @@
 """Runs fine-tunings of lit-gpt, LitGPT before it was a package, where its weights, its tokenizers and its text are not to be had.
 
-usage: lit_gpt_tuning.py CHECKOUT ROWS.jsonl      ROWS as of litgpt_tuning.py; CHECKOUT: of lit-gpt at 8641822
+usage: lit_gpt_tuning.py CHECKOUT ROWS.jsonl      ROWS as of litgpt_tuning.py; CHECKOUT: of lit-gpt at 0ecf3cea
 Prints the peak that its programs print, "Memory used", as a JSON line for each row. Each runs in a process of its own.
 
 Stood in for: the checkpoint, whose weights stay those of the start; the tokenizer; the text, by one row of the longest length,

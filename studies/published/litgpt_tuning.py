@@ -4,8 +4,9 @@ usage: litgpt_tuning.py ROWS.jsonl      of a row: "row" (its name), "method" (lo
                                         for LitGPT), "length" (tokens of a row of text), "settings" (arguments of setup())
 Prints the peak that LitGPT prints, "Memory used", as a JSON line for each row. Each runs in a process of its own.
 
-Stood in for: the checkpoint, by unwritten memory of its shapes and types; the tokenizer, by one that makes as many tokens of
-any text; the rows of text, by as many as two optimizer steps need. The merge of the adapters at the end is left out.
+Stood in for: the checkpoint, by unwritten memory of its shapes and types, or on several cards by the weights of the start; the
+tokenizer, by one that makes as many tokens of any text; the rows of text, by as many as two optimizer steps need. The merge of
+the adapters at the end is left out.
 """
 
 import importlib
@@ -44,20 +45,23 @@ def unwritten_checkpoint(config):
     return {name: torch.empty(x.shape, dtype=torch.bfloat16) for name, x in shapes.items()}
 
 
-def stand_in(program, config, rows, held_out):
+def stand_in(program, config, rows, held_out, devices):
     datasets.load_dataset = lambda *_, **__: {"train": SimpleNamespace(
         train_test_split=lambda **_: {"train": rows, "test": rows[:held_out]})}
     litgpt.utils.lazy_load = lambda _: unwritten_checkpoint(config)
     program.Tokenizer = Tokenizer
-    leave_out(program, LEFT_OUT, None)
+    leave_out(program, LEFT_OUT if devices == 1 else (*LEFT_OUT, "load_checkpoint"), None)
 
 
 def tune(row):
     program = importlib.import_module(f"litgpt.finetune.{row['method']}")
     config = Config.from_name(row["model"])
     settings = dict(row["settings"])
+    if "quantize" in settings:
+        sys.modules["triton"] = None  # bitsandbytes 0.42 imports a part of Triton that newer ones lack, and does without
     micro, total = settings.pop("micro_batch_size"), settings.pop("global_batch_size")
-    stand_in(program, config, [{"instruction": "", "input": "", "output": ""}] * (total * STEPS), micro)
+    stand_in(program, config, [{"instruction": "", "input": "", "output": ""}] * (total * STEPS), micro,
+             settings.get("devices", 1))
     with tempfile.TemporaryDirectory() as folder:
         checkpoint = Path(folder) / row["model"]
         checkpoint.mkdir()
@@ -68,8 +72,7 @@ def tune(row):
             checkpoint, out_dir=Path(folder) / "out", precision="bf16-true", data=Alpaca2k(num_workers=0),
             train=TrainArgs(save_interval=None, log_interval=1, global_batch_size=total, micro_batch_size=micro,
                             lr_warmup_steps=1, epochs=1, max_steps=STEPS, max_seq_length=row["length"]),
-            eval=EvalArgs(interval=100, max_new_tokens=100, max_iters=100, initial_validation=False,
-                          final_validation=False), **settings)
+            eval=EvalArgs(interval=100, max_new_tokens=100, max_iters=100), **settings)
 
 
 def main(words):

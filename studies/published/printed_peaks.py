@@ -21,6 +21,8 @@ def print_peak(row, tune):
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
         tune(row)
+    if os.environ.get("LOCAL_RANK", "0") != "0":
+        return  # Lightning starts the program again for each further card, and the first alone prints its peak
     print(json.dumps({"row": row["row"], "ours": PRINTED.search(output.getvalue())[1]}), flush=True)
 
 
