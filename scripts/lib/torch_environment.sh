@@ -22,18 +22,22 @@ torch_python() {
   printf '%s\n' "$PWD/$folder/bin/python"
 }
 
-# python_packages none|course PYTHON: prints a folder with the packages that programs of the course import beside torch, installed
-# into build/stacks once.
-python_packages() {
+# packages_in NAME PYTHON PACKAGE...: prints the folder build/stacks/NAME, with these packages alone, installed into it again only when the
+# list changes.
+packages_in() {
   local folder=$PWD/build/stacks/$1
-  [[ $1 != none ]] || return 0
-  if [[ ! -e $folder/complete ]]; then
+  if [[ $(cat "$folder/complete" 2>/dev/null) != "${*:3}" ]]; then
     rm -rf "$folder"
-    "$2" -m pip install -q --no-compile --target "$folder" --no-deps einops einx==0.3.0 jaxtyping wadler-lindig frozendict \
-      pandas tabulate python-dateutil six pytz tzdata >&2 || return 5
-    touch "$folder/complete"
+    "$2" -m pip install -q --disable-pip-version-check --no-compile --target "$folder" --no-deps "${@:3}" >&2 || return 5
+    printf '%s\n' "${*:3}" >"$folder/complete"
   fi
   printf '%s\n' "$folder"
+}
+
+# python_packages none|course PYTHON: prints a folder with the packages that programs of the course import beside torch.
+python_packages() {
+  [[ $1 != none ]] || return 0
+  packages_in "$1" "$2" einops einx==0.3.0 jaxtyping wadler-lindig frozendict pandas tabulate python-dateutil six pytz tzdata
 }
 
 # pretend_installed FOLDER NAME: code in FOLDER that asks for the version of the package NAME finds one.

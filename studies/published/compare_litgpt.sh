@@ -24,21 +24,14 @@ read_options "$@"
 need_headroom
 recipes/install.sh finetune || exit 5
 
-install() { # FOLDER PACKAGE...: into build/stacks/FOLDER, once
-  local folder=build/stacks/$1
-  [[ ! -e $folder/complete ]] || return 0
-  rm -rf "$folder"
-  .venv/bin/python -m pip install --disable-pip-version-check --no-deps --no-compile --quiet --target "$folder" "${@:2}" || exit 5
-  touch "$folder/complete"
-}
-
 records=$output_dir/litgpt.jsonl
 touch "$records"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export BNB_CUDA_VERSION=123 # of the libraries in bitsandbytes 0.42 the newest; it serves every CUDA 12
-install litgpt-packages -r studies/published/requirements-litgpt.txt
-packages=$PWD/build/stacks/litgpt-packages:$(echo "$PWD"/build/stacks/finetune/lib/python3*/site-packages)
+mapfile -t list < <(grep -v '^#' studies/published/requirements-litgpt.txt)
+packages=$(packages_in litgpt-packages .venv/bin/python "${list[@]}") || exit 5
+packages+=:$(echo "$PWD"/build/stacks/finetune/lib/python3*/site-packages)
 python3 -IS studies/published/litgpt_table.py runs "$file" "$records" "$folder" >"$folder/runs"
 while read -r rows card cards version bits; do
   python=.venv/bin/python
@@ -47,7 +40,7 @@ while read -r rows card cards version bits; do
     [[ -n $checkout ]] || continue
     program=(studies/published/lit_gpt_tuning.py "$checkout")
   else
-    install "litgpt-$version" "litgpt==$version"
+    packages_in "litgpt-$version" .venv/bin/python "litgpt==$version" >"$folder/printed" || exit 5
     program=(studies/published/litgpt_tuning.py)
   fi
   PYTHONPATH=$PWD/build/stacks/litgpt-$version:$packages "$headroom" dryrun --card "$card" --count "$cards" -- \
