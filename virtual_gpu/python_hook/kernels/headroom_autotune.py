@@ -47,6 +47,18 @@ def _run_once(function):
     return 1.0
 
 
+def _coordinate_descent(module):
+    """This search builds a kernel for each neighbour of its first configuration, of which only the first is run here, so that
+    the memory of a run stays."""
+
+    def autotune(self, func, baseline_config, baseline_timing=None):
+        if baseline_timing is None:
+            func(baseline_config)
+        return baseline_config
+
+    module.CoordescTuner.autotune = autotune
+
+
 def _inductor_benchmarking(module):
     for name in ("TritonBenchmarker", "InductorBenchmarker"):
         kind = getattr(module, name, None)
@@ -66,6 +78,7 @@ def _triton_testing(module):
 _CHANGES = {
     "torch._inductor.select_algorithm": _select_algorithm,
     "torch._inductor.runtime.benchmarking": _inductor_benchmarking,
+    "torch._inductor.runtime.coordinate_descent_tuner": _coordinate_descent,
     "triton.testing": _triton_testing,
 }
 

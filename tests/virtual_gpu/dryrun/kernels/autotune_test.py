@@ -30,6 +30,7 @@ class Autotune(unittest.TestCase):
                 text=True,
                 check=False,
             )
+            descended = list(Path(scratch).rglob("triton_poi_fused_add_relu_0.cubin"))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("torch.Size([256, 256])\n128\n", done.stdout)
         self.assertEqual(
@@ -38,6 +39,7 @@ class Autotune(unittest.TestCase):
             done.stderr,
         )
         self.assertNotIn("AUTOTUNE", done.stderr + done.stdout)
+        self.assertLessEqual(len(descended), 2, "of two configurations, coordinate descent built the neighbours too")
 
 
 if __name__ == "__main__":

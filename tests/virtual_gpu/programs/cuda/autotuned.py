@@ -1,4 +1,4 @@
-"""Products under torch.compile's max-autotune, and a Triton kernel that tunes itself."""
+"""Products under torch.compile's max-autotune, a kernel of its coordinate descent, and a Triton kernel that tunes itself."""
 
 import torch
 import triton
@@ -20,7 +20,13 @@ def products(a, b):
     return torch.relu(a @ b) @ b
 
 
+@torch.compile(options={"coordinate_descent_tuning": True})
+def shifted(a):
+    return torch.relu(a) + 1
+
+
 a = torch.empty(256, 256, device="cuda")
+shifted(a)
 print(products(a, a).shape)
 out = torch.empty_like(a)
 double[lambda meta: (triton.cdiv(a.numel(), meta["BLOCK"]),)](out, a, a.numel())
