@@ -39,6 +39,7 @@ ncclResult_t launch(const Launch& one) {
       machine.streams.issue(machine.stream(one.stream), NodeKind::kKernel, 0)) {
     return ncclSuccess;
   }
+  machine.streams.collective();
   machine.device(one.comm->device).counters.launches.fetch_add(1, std::memory_order_relaxed);
   return ncclSuccess;
 }

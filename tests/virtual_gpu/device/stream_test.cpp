@@ -1,8 +1,11 @@
 #include "virtual_gpu/device/streams/stream.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 namespace virtual_gpu {
@@ -130,6 +133,35 @@ TEST_F(StreamTest, AnEventIsRecordedWhileOthersAskAboutIt) {
   is_over = true;
   recorder.join();
   EXPECT_EQ(streams.end(a, &graph), Status::kOk);
+}
+
+TEST_F(StreamTest, AWaitAfterACollectiveReturnsWhenTheWatchdogHasLooked) {
+  streams.collective();
+  std::atomic<bool> has_looked{false};
+  std::thread watchdog([&] {
+    pthread_setname_np(pthread_self(), "pt_nccl_watchdg");
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    has_looked = true;
+    EXPECT_EQ(streams.query(event), Status::kOk);
+  });
+  streams.synchronize_device(0);
+  EXPECT_TRUE(has_looked);
+  watchdog.join();
+}
+
+TEST_F(StreamTest, WithoutAWatchdogTwoWaitsAreInVain) {
+  const auto seconds_of_a_wait = [&] {
+    streams.collective();
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_EQ(streams.synchronize(a), Status::kOk);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  const double in_vain = std::chrono::duration<double>(Watchdog::kLongest).count();
+  EXPECT_GE(seconds_of_a_wait(), in_vain);
+  EXPECT_GE(seconds_of_a_wait(), in_vain);
+  double shortest = in_vain;
+  for (int i = 0; i < 10; ++i) shortest = std::min(shortest, seconds_of_a_wait());
+  EXPECT_LT(shortest, in_vain);
 }
 
 TEST_F(StreamTest, DestroyedHandlesAreNone) {

@@ -55,6 +55,12 @@ class LateEvents(unittest.TestCase):
         self.assertIn("with late events exit code 0", text)
         self.assertEqual((document["events"], document["late"]["events"]), ("both", "late"))
 
+    def test_short_steps_hold_the_collectives_of_one_step(self):
+        """Of the last: libtorch frees them at the next collective, if the watchdog has looked by then."""
+        out, _, _ = run(LAUNCHER, "2", str(PROGRAMS / "ranks/short_steps.py"), events="done", count=2)
+        left = [line for line in out.splitlines() if line.startswith("left:")]
+        self.assertEqual(left, [f"left: {20 << 20}"] * 40)
+
     def test_a_program_that_leaves_its_group_standing_ends_as_on_a_card(self):
         out, err, _ = run(LAUNCHER, "2", str(PROGRAMS / "ranks/left_group.py"), events="late", count=2)
         self.assertEqual(out.count("the last line"), 2)

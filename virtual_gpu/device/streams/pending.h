@@ -22,8 +22,8 @@
 // Limits: a driver's launch queue is finite (the host then waits for the oldest); here it is not.
 //   Callbacks on a stream run when issued, cudaFreeAsync frees at once, and a captured event is
 //   done. Timing also decides which block a tensor gets, so where blocks are split the allocated
-//   peak may be lower with late events, by MiB. The watchdog's own period (100 ms) stays: an
-//   asynchronous collective's memory is freed at its next query.
+//   peak may be lower with late events, by MiB. An asynchronous collective's memory is freed at the
+//   watchdog's next query: Note [A watchdog's period].
 #pragma once
 
 #include <chrono>

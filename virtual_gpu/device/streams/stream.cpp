@@ -221,7 +221,9 @@ Status Streams::host_call(const Event& event) {
 
 Status Streams::synchronize(Stream& stream) {
   const Status status = host_call(stream);
-  if (status != Status::kOk || !is_late_) return status;
+  if (status != Status::kOk) return status;
+  watchdog_.host_wait(is_late_);
+  if (!is_late_) return Status::kOk;
   const std::lock_guard lock(mutex_);
   pending_.complete(pending_.now(stream.slot));
   return Status::kOk;
@@ -229,13 +231,16 @@ Status Streams::synchronize(Stream& stream) {
 
 Status Streams::synchronize(const Event& event) {
   const Status status = host_call(event);
-  if (status != Status::kOk || !is_late_) return status;
+  if (status != Status::kOk) return status;
+  watchdog_.host_wait(is_late_);
+  if (!is_late_) return Status::kOk;
   const std::lock_guard lock(mutex_);
   pending_.complete(event.moment);
   return Status::kOk;
 }
 
 void Streams::synchronize_device(int device) {
+  watchdog_.host_wait(is_late_);
   if (!is_late_) return;
   const std::lock_guard lock(mutex_);
   pending_.complete_device(device);
@@ -249,6 +254,7 @@ Status Streams::query(Stream& stream) {
 }
 
 Status Streams::query(const Event& event) {
+  watchdog_.query();
   const Status status = host_call(event);
   if (status != Status::kOk || !is_late_) return status;
   const std::lock_guard lock(mutex_);

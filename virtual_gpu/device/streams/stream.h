@@ -16,6 +16,7 @@
 
 #include "virtual_gpu/device/status.h"
 #include "virtual_gpu/device/streams/pending.h"
+#include "virtual_gpu/device/streams/watchdog.h"
 
 namespace virtual_gpu {
 
@@ -101,6 +102,8 @@ class Streams {
   // One piece of work on the stream: a node during capture; otherwise nothing, or with late events
   // pending work. True if it was captured: then it has not run.
   bool issue(Stream& stream, NodeKind kind, uint64_t flops);
+  // Of the issued work some was a collective: Note [A watchdog's period].
+  void collective() { watchdog_.collective(); }
   void record(Event& event, const Stream& stream);
   Status wait(Stream& stream, const Event& event);  // forks into, or joins, a capture
   // Milliseconds between two records; nullopt if one has not been recorded.
@@ -139,6 +142,7 @@ class Streams {
   bool is_late_ = false;
   PendingWork pending_;
   PollingThreads polling_;
+  Watchdog watchdog_;
   bool is_over_ = false;
   std::unordered_set<const Event*> refused_;  // last query refused, by threads that only query
   std::condition_variable heard_;
