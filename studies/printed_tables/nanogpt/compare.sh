@@ -7,14 +7,14 @@
 # Rank 0 of the eight runs, alone. Versions of torch are installed into build/wheels (4 to 7 GB each). A program takes 3 to 9
 # minutes, most of it torch.compile. Exit codes: 0 they ran, 2 usage, 3 one failed, 5 headroom or the packages are not there.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/table_files.sh
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
+# shellcheck source-path=SCRIPTDIR source=../../../scripts/lib/table_files.sh
 source scripts/lib/table_files.sh
-# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/torch_environment.sh
+# shellcheck source-path=SCRIPTDIR source=../../../scripts/lib/torch_environment.sh
 source scripts/lib/torch_environment.sh
 output_dir=results/virtual
 published=results/published/nanogpt_logs.json
-table=studies/nanogpt/logs.py
+table=studies/printed_tables/nanogpt/logs.py
 read_checkouts "$@"
 need_headroom
 headroom=$(realpath "$headroom")
@@ -38,7 +38,7 @@ prepare() {
       mkdir -p "$work/nanochat"
       git -C "$checkout" archive "$2" | tar -x -C "$work/nanochat"
       flags=(--value nanochat/loss_eval.py:60=1 --value nanochat/loss_eval.py:61=1)
-      words=("$PWD/studies/nanogpt/nanochat_training.py" "$work/nanochat" --num_iterations=20)
+      words=("$PWD/studies/printed_tables/nanogpt/nanochat_training.py" "$work/nanochat" --num_iterations=20)
       return
     fi
   done
