@@ -41,7 +41,7 @@ def program_of(log):
     """With quotes as Python before 3.12 needs them within an f-string."""
     code, _, _ = Path(log).read_text(encoding="utf-8", errors="replace").partition(END_OF_PROGRAM)
     code = re.sub(r'(f"[^"\n]*\.get\()"filename", "Unknown"(\)\}")', r"\1'filename', 'Unknown'\2", code)
-    return re.sub(r"(num_iterations *(?:: *int *)?= *)\d+", rf"\g<1>{STEPS}", code)
+    return re.sub(r"(num_iterations *= *)\d+", rf"\g<1>{STEPS}", code)
 
 
 def write_tokens(folder):
@@ -57,11 +57,6 @@ def write_tokens(folder):
     for name, millions in SIZES.items():
         header = array.array("i", [MAGIC, 1, millions * MILLION] + 253 * [0])
         (target / name).write_bytes(header.tobytes() + millions * text)
-
-
-def peaks_in(text):
-    found = PEAKS.findall(text)
-    return found[-1] if found else None
 
 
 def difference(theirs, ours):
@@ -102,10 +97,11 @@ def main(words):
         case ["tokens", folder]:
             write_tokens(folder)
         case ["ours", name, printed]:
-            peaks = peaks_in(Path(printed).read_text(encoding="utf-8", errors="replace"))
-            if peaks is None:
+            peaks = PEAKS.findall(Path(printed).read_text(encoding="utf-8", errors="replace"))
+            if not peaks:
                 return 3
-            print(json.dumps({"run": name, "allocated": peaks[0], "reserved": peaks[1] or None}))
+            allocated, reserved = peaks[-1]
+            print(json.dumps({"run": name, "allocated": allocated, "reserved": reserved or None}))
         case ["show", published, ours]:
             show(load(published), ours_of(ours))
         case _:

@@ -135,18 +135,37 @@ TEST_F(StreamTest, AnEventIsRecordedWhileOthersAskAboutIt) {
   EXPECT_EQ(streams.end(a, &graph), Status::kOk);
 }
 
-TEST_F(StreamTest, AWaitAfterACollectiveReturnsWhenTheWatchdogHasLooked) {
-  streams.collective();
-  std::atomic<bool> has_looked{false};
-  std::thread watchdog([&] {
+// The watchdog's thread, which looks after a while.
+std::thread look_later(Watchdog& watchdog, std::atomic<bool>& has_looked) {
+  return std::thread([&] {
     pthread_setname_np(pthread_self(), "pt_nccl_watchdg");
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     has_looked = true;
-    EXPECT_EQ(streams.query(event), Status::kOk);
+    watchdog.query();
   });
-  streams.synchronize_device(0);
+}
+constexpr std::chrono::minutes kBusyMachine{1};  // time to run that thread
+
+TEST(WatchdogTest, AWaitAfterACollectiveReturnsWhenItHasLooked) {
+  Watchdog watchdog(kBusyMachine);
+  watchdog.collective();
+  std::atomic<bool> has_looked{false};
+  std::thread looks = look_later(watchdog, has_looked);
+  watchdog.host_wait(false);
   EXPECT_TRUE(has_looked);
-  watchdog.join();
+  looks.join();
+}
+
+TEST(WatchdogTest, WithLateEventsAWaitReturnsWhenItHasLookedSinceTheWaitBefore) {
+  Watchdog watchdog(kBusyMachine);
+  watchdog.collective();
+  watchdog.host_wait(true);  // there is no wait before it
+  watchdog.collective();
+  std::atomic<bool> has_looked{false};
+  std::thread looks = look_later(watchdog, has_looked);
+  watchdog.host_wait(true);
+  EXPECT_TRUE(has_looked);
+  looks.join();
 }
 
 TEST_F(StreamTest, WithoutAWatchdogTwoWaitsAreInVain) {

@@ -102,7 +102,7 @@ class Streams {
   // One piece of work on the stream: a node during capture; otherwise nothing, or with late events
   // pending work. True if it was captured: then it has not run.
   bool issue(Stream& stream, NodeKind kind, uint64_t flops);
-  // Of the issued work some was a collective: Note [A watchdog's period].
+  // Counts a collective among the issued work: Note [A watchdog's period].
   void collective() { watchdog_.collective(); }
   void record(Event& event, const Stream& stream);
   Status wait(Stream& stream, const Event& event);  // forks into, or joins, a capture

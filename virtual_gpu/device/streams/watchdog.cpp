@@ -25,23 +25,22 @@ void Watchdog::query() {
   static thread_local const bool looks = is_watchdog();
   if (!looks) return;
   const std::lock_guard lock(mutex_);
-  seen_.store(issued_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  has_looked_ = true;
+  seen_ = issued_.load(std::memory_order_relaxed);
   looked_.notify_all();
 }
 
 void Watchdog::host_wait(bool is_late) {
-  const uint64_t issued = issued_.load(std::memory_order_relaxed);
-  if (!is_late && seen_.load(std::memory_order_relaxed) == issued) return;
   {
     std::unique_lock lock(mutex_);
-    if (in_vain_ >= kMostInVain || (is_late && ended_ == issued)) return;
-    const bool came = looked_.wait_for(lock, kLongest, [&] {
-      return is_late ? has_looked_ : seen_.load(std::memory_order_relaxed) >= issued;
-    });
+    const uint64_t issued = issued_.load(std::memory_order_relaxed);
+    if (in_vain_ >= kMostInVain || issued == (is_late ? ended_ : seen_)) return;
+    const uint64_t wanted = is_late ? ended_ : issued;
+    const bool came = looked_.wait_for(lock, longest_, [&] { return seen_ >= wanted; });
     in_vain_ = came ? 0 : in_vain_ + 1;
-    has_looked_ = false;
-    ended_ = issued;
+    if (is_late) {
+      seen_ = 0;
+      ended_ = issued;
+    }
   }
   std::this_thread::sleep_for(kLook);
 }

@@ -26,6 +26,7 @@ class Watchdog {
  public:
   static constexpr std::chrono::milliseconds kLongest{250};
   static constexpr int kMostInVain = 2;
+  explicit Watchdog(std::chrono::milliseconds longest = kLongest) : longest_(longest) {}
 
   void collective() { issued_.fetch_add(1, std::memory_order_relaxed); }
   void query();  // by the calling thread
@@ -33,12 +34,12 @@ class Watchdog {
   void host_wait(bool is_late);
 
  private:
+  const std::chrono::milliseconds longest_;
   std::atomic<uint64_t> issued_{0};  // collectives
-  std::atomic<uint64_t> seen_{0};    // of these, issued before the last look
   std::mutex mutex_;
   std::condition_variable looked_;
-  bool has_looked_ = true;  // since the last wait that ended collectives
-  uint64_t ended_ = 0;      // by that wait
+  uint64_t seen_ = 0;   // collectives issued before the last look; 0 after a wait with late events
+  uint64_t ended_ = 0;  // collectives issued before the last wait with late events
   int in_vain_ = 0;
 };
 

@@ -48,8 +48,8 @@ def _run_once(function):
 
 
 def _coordinate_descent(module):
-    """This search builds a kernel for each neighbour of its first configuration, of which only the first is run here, so that
-    the memory of a run stays."""
+    """This search builds a kernel for each neighbour of its first configuration. Here it runs the first configuration alone,
+    because a run takes memory and its time means nothing."""
 
     def autotune(self, func, baseline_config, baseline_timing=None):
         if baseline_timing is None:

@@ -7,7 +7,7 @@ import torch.distributed as dist
 
 torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
 dist.init_process_group("nccl")
-rank, world = dist.get_rank(), dist.get_world_size()
+world = dist.get_world_size()
 for _ in range(20):
     own = torch.ones(1 << 20, device="cuda")
     gathered = [torch.empty_like(own) for _ in range(world)]
